@@ -1,0 +1,1 @@
+//! Settings: configuration and command line as plain data.

@@ -1,0 +1,1 @@
+//! A module in; its dataflow graph (operands, control edges, calls, loops) out.

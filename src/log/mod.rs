@@ -1,0 +1,1 @@
+//! An error text or a compile log in; what it says, as an incident, out.

@@ -1,0 +1,1 @@
+//! Report data in; bytes for a terminal or a machine out. The only room with colours and widths.

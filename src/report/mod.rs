@@ -1,0 +1,1 @@
+//! Results in; what a command says, as serialisable data, out.

@@ -1,0 +1,1 @@
+//! What differs between machines: tiling, chips, compiler releases, memory spaces.
