@@ -1,0 +1,25 @@
+//! The command line's grammar. Each command's arguments stand in the command's own file.
+
+use clap::{Parser, Subcommand};
+
+/// Explains what a TPU or GPU program needs in memory, from the HLO that XLA dumped.
+#[derive(Debug, Parser)]
+#[command(name = "hlolint", version, propagate_version = true)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Read HLO texts and say what they hold or where they are malformed.
+    Parse(super::parse::ParseArgs),
+    /// Read a HLO text and print it again.
+    Print(super::print::PrintArgs),
+    /// Check programs and say what costs memory and what to do.
+    Check(super::check::CheckArgs),
+    /// Compare this tool's figures with the ones XLA wrote beside the text.
+    Verify(super::verify::VerifyArgs),
+}
