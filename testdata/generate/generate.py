@@ -1,0 +1,128 @@
+"""Makes all of testdata that XLA writes: `python3 generate.py [NAME...]`.
+
+Needs only Python and a package index: it makes one virtual environment per compiler release from
+the requirements files beside it, in .venvs (or where HLOLINT_VENVS says), compiles each program
+in a process of its own without any TPU, and states in ../README.md what came out.
+"""
+
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+TESTDATA = HERE.parent
+VENVS = pathlib.Path(os.environ.get("HLOLINT_VENVS", HERE / ".venvs"))
+REQUIREMENTS = {
+    "0.0.52": "requirements.txt",
+    "0.0.42.1": "requirements-0.0.42.1.txt",
+    "0.0.30": "requirements-0.0.30.txt",
+}
+JOBS = 2
+
+
+def python_of(compiler):
+    """The python of the environment that holds this libtpu release; made when it is missing."""
+    python = VENVS / compiler / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", VENVS / compiler], check=True)
+        wanted = HERE / REQUIREMENTS[compiler]
+        subprocess.run([python, "-m", "pip", "install", "-q", "-r", wanted], check=True)
+    return python
+
+
+def rerun_inside():
+    """The registries import jax: go on inside the newest environment."""
+    python = python_of("0.0.52")
+    if pathlib.Path(sys.prefix) != VENVS / "0.0.52":
+        os.execv(python, [str(python), *sys.argv])
+
+
+def make(script, programs, folder):
+    """Compiles the programs of one script, two at a time; returns the names that failed to run."""
+    from dumpfiles import compile_into
+
+    for program in programs:
+        python_of(program.compiler)
+    failed = {}
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        jobs = {
+            pool.submit(compile_into, p, python_of(p.compiler), script, folder / p.name): p.name
+            for p in programs
+        }
+        for job in concurrent.futures.as_completed(jobs):
+            name = jobs[job]
+            try:
+                job.result()
+                print(f"{folder.name}/{name}", flush=True)
+            except Exception as error:
+                failed[name] = error
+                print(f"{folder.name}/{name} FAILED: {error}", flush=True)
+    return failed
+
+
+def outcome(folder):
+    text = (folder / "compile.log").read_text()
+    if not text.startswith("#"):
+        return "compiled"
+    if "CompileTimeScopedVmemOom" in text:
+        return "scoped VMEM OOM"
+    return "HBM OOM" if "RESOURCE_EXHAUSTED" in text else "failed"
+
+
+def table(programs, folder):
+    """A markdown table of the programs with XLA's own totals."""
+    from dumpfiles import hbm_totals
+
+    rows = [
+        "| folder | program | chip, devices | libtpu | outcome | HBM bytes (XLA) | what it is for |",
+        "| --- | --- | --- | --- | --- | ---: | --- |",
+    ]
+    for program in programs.values():
+        place = folder / program.name
+        if not place.exists():
+            continue
+        devices = 1
+        for size in program.mesh[0]:
+            devices *= size
+        chip = "CPU" if program.topology is None else f"{program.topology.split(':')[0]}, {devices}"
+        compiler = "–" if program.topology is None else program.compiler
+        totals = hbm_totals(place)
+        figures = ", ".join(
+            f"{total}" if total == required else f"{total} ({required} without thread-local)"
+            for _, total, required in totals
+        ) or "not written"
+        rows.append(
+            f"| `{program.name}` | {program.what} | {chip} | {compiler} | {outcome(place)} "
+            f"| {figures} | {program.purpose} |"
+        )
+    return "\n".join(rows)
+
+
+def write_tables(tables):
+    """Puts each table between its markers in the README of testdata."""
+    readme = TESTDATA / "README.md"
+    text = readme.read_text()
+    for name, rows in tables.items():
+        block = f"<!-- {name} -->\n{rows}\n<!-- end of {name} -->"
+        pattern = re.compile(rf"<!-- {name} -->.*?<!-- end of {name} -->", re.S)
+        text = pattern.sub(lambda _: block, text)
+    readme.write_text(text)
+
+
+def main():
+    rerun_inside()
+    sys.path.insert(0, str(HERE))
+    import models
+
+    only = set(sys.argv[1:])
+    chosen = [p for p in models.program.values() if not only or p.name in only]
+    failed = make("models.py", chosen, TESTDATA / "dumps")
+    write_tables({"dumps": table(models.program, TESTDATA / "dumps")})
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
