@@ -5,6 +5,7 @@ free of machine paths, and the totals that XLA's own files state.
 """
 
 import base64
+import gzip
 import os
 import pathlib
 import re
@@ -139,9 +140,10 @@ COLOUR = re.compile(r", color (\d+)")
 def hbm_totals(folder):
     """[(module prefix, HBM bytes of all allocations, without thread-local ones)] from XLA's files."""
     totals = []
-    for path in sorted(pathlib.Path(folder).glob("*optimizations-buffer-assignment.txt")):
+    for path in sorted(pathlib.Path(folder).glob("*optimizations-buffer-assignment.txt*")):
         total = required = 0
-        for size, rest in ALLOCATION.findall(path.read_text()):
+        text = gzip.open(path, "rt").read() if path.suffix == ".gz" else path.read_text()
+        for size, rest in ALLOCATION.findall(text):
             colour = COLOUR.search(rest)
             if colour is not None and int(colour[1]) != 0:
                 continue

@@ -6,6 +6,7 @@ in a process of its own without any TPU, and states in ../README.md what came ou
 """
 
 import concurrent.futures
+import gzip
 import os
 import pathlib
 import re
@@ -63,6 +64,14 @@ def make(script, programs, folder):
     return failed
 
 
+def compress(folders):
+    """Gzips each file of the folders but the log, without a time in the header."""
+    for path in (p for folder in folders for p in folder.glob("module_*.txt")):
+        with open(f"{path}.gz", "wb") as out, gzip.GzipFile("", "wb", 9, out, mtime=0) as packed:
+            packed.write(path.read_bytes())
+        path.unlink()
+
+
 def outcome(folder):
     text = (folder / "compile.log").read_text()
     if not text.startswith("#"):
@@ -115,12 +124,19 @@ def write_tables(tables):
 def main():
     rerun_inside()
     sys.path.insert(0, str(HERE))
+    import large
     import models
+    import pairs
 
-    only = set(sys.argv[1:])
-    chosen = [p for p in models.program.values() if not only or p.name in only]
-    failed = make("models.py", chosen, TESTDATA / "dumps")
-    write_tables({"dumps": table(models.program, TESTDATA / "dumps")})
+    only, failed, tables = set(sys.argv[1:]), {}, {}
+    for module, name in ((models, "dumps"), (pairs, "pairs"), (large, "large")):
+        folder = TESTDATA / name
+        chosen = [p for p in module.program.values() if not only or p.name in only]
+        failed |= make(f"{module.__name__}.py", chosen, folder)
+        tables[name] = table(module.program, folder)
+        if module is large:
+            compress(folder / p.name for p in chosen)
+    write_tables(tables)
     sys.exit(1 if failed else 0)
 
 
