@@ -1,0 +1,5 @@
+//! XLA:TPU.
+
+mod chip;
+
+pub use chip::Chip;
