@@ -191,7 +191,7 @@ struct Plan {
 
 /// The programs of one group: one, or one for each text between passes that was named alone.
 fn plans(mut group: Group) -> Vec<Plan> {
-    group.texts.sort_by(|(a, _), (b, _)| a.cmp(b));
+    group.texts.sort_by_key(|(stage, _)| *stage);
     let any_named = group.texts.iter().any(|(_, found)| found.is_named);
     let stage_named =
         group.texts.iter().any(|(stage, found)| found.is_named && *stage != Stage::Pass);
