@@ -78,7 +78,9 @@ def outcome(folder):
         return "compiled"
     if "CompileTimeScopedVmemOom" in text:
         return "scoped VMEM OOM"
-    return "HBM OOM" if "RESOURCE_EXHAUSTED" in text else "failed"
+    if "RESOURCE_EXHAUSTED" in text:
+        return "HBM OOM"
+    return "compiler crashed" if "the compiler ended" in text else "failed"
 
 
 def table(programs, folder):
