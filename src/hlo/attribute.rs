@@ -101,6 +101,7 @@ attribute_names! {
     OperandLayoutConstraints "operand_layout_constraints",
     OperandPrecision "operand_precision",
     OperationQueueId "operation_queue_id",
+    Order "order",
     Origin "origin",
     OriginalValue "original_value",
     OuterDimensionPartitions "outer_dimension_partitions",
@@ -221,5 +222,5 @@ pub enum Attribute<'src> {
     /// Any other attribute: its value as written, checked.
     Other(AttributeName, &'src str),
     /// An attribute of a name that is not known: name and value as written.
-    Unknown(&'src str, &'src str),
+    Unknown(Box<(&'src str, &'src str)>),
 }

@@ -27,6 +27,8 @@ pub struct Module<'src> {
     pub shapes: Shapes,
     /// All shardings, each once; those of a tuple stand before it.
     pub shardings: Vec<Sharding<'src>>,
+    /// The text of each sharding: two that are spelled differently have two ids.
+    pub sharding_texts: Vec<&'src str>,
     /// All metadata.
     pub metadata: Vec<Metadata<'src>>,
     /// Operands of all instructions.
