@@ -16,6 +16,8 @@ mod mmap;
 mod name;
 mod parallel;
 mod program;
+
+pub mod side;
 mod source;
 
 pub use backend::backend_of;
