@@ -13,11 +13,6 @@ from jax.experimental import pallas as pl
 from jax.experimental.layout import Format, Layout
 from jax.sharding import NamedSharding, PartitionSpec as P
 
-try:  # newer names; the older jax of the 0.0.30 dump has no use for them
-    from jax.experimental.pallas import tpu as pltpu
-except ImportError:
-    pltpu = None
-
 from runner import Registry, main, sds
 
 program = Registry()
@@ -218,7 +213,7 @@ def replicated_state(mesh):
 
 @program(
     "the same step, state split over both axes",
-    "the well-sharded sibling of replicated_state",
+    "the well-sharded sibling of replicated_state; asynchronous collectives in fusions",
     **GRID,
 )
 def sharded_state(mesh):
