@@ -119,7 +119,7 @@ def write_tables(tables):
     for name, rows in tables.items():
         block = f"<!-- {name} -->\n{rows}\n<!-- end of {name} -->"
         pattern = re.compile(rf"<!-- {name} -->.*?<!-- end of {name} -->", re.S)
-        text = pattern.sub(lambda _: block, text)
+        text = pattern.sub(block.replace("\\", r"\\"), text)
     readme.write_text(text)
 
 

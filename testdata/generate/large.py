@@ -3,8 +3,6 @@
 A decoder of unrolled layers, trained with Adam, split over a mesh of 8 devices.
 """
 
-import functools
-
 import jax
 import jax.numpy as jnp
 from jax import lax

@@ -586,7 +586,12 @@ def message_passing_v6e(mesh):
     )
 
 
-@program("debug.print and a callback in a sharded loop", "v5p, host transfers on 4 devices", topology="v5p:2x2x1", mesh=((4,), ("data",)))
+@program(
+    "debug.print and a callback in a sharded loop",
+    "v5p, host transfers on 4 devices",
+    topology="v5p:2x2x1",
+    mesh=((4,), ("data",)),
+)
 def prints_v5p(mesh):
     def f(x, w):
         def step(i, c):

@@ -114,7 +114,9 @@ def smoothing_arguments(mesh):
     name="debug-print/bad",
 )
 def prints_matrix(mesh):
-    show = lambda carry: jax.debug.print("carry {}", carry)
+    def show(carry):
+        jax.debug.print("carry {}", carry)
+
     return jax.jit(functools.partial(smoothing, show)), smoothing_arguments(mesh)
 
 
