@@ -3,6 +3,8 @@
 mod args;
 mod check;
 mod exit;
+#[allow(dead_code, reason = "commands that use it follow")]
+mod output;
 mod parse;
 mod print;
 mod verify;
@@ -21,4 +23,27 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args),
     }
     .into()
+}
+
+/// Says on the error stream what was used wrongly.
+#[allow(dead_code, reason = "commands that use it follow")]
+fn usage_error(message: &str) -> exit::Exit {
+    output::eprint(&format!("error: {message}\n"));
+    exit::Exit::Failed
+}
+
+/// The patterns of `--module`; `None` where there is none.
+///
+/// # Errors
+/// What is wrong with a pattern.
+#[allow(dead_code, reason = "commands that use it follow")]
+fn globs(patterns: &[String]) -> Result<Option<globset::GlobSet>, String> {
+    if patterns.is_empty() {
+        return Ok(None);
+    }
+    let mut set = globset::GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(globset::Glob::new(pattern).map_err(|error| format!("--module {error}"))?);
+    }
+    set.build().map(Some).map_err(|error| format!("--module {error}"))
 }
