@@ -1,1 +1,11 @@
-//! A module in; its dataflow graph (operands, control edges, calls, loops) out.
+//! A module in; its dataflow graph out: operands, control edges and calls as one petgraph graph, the
+//! kinds of computations, who calls whom, orders, loops with their trip counts.
+
+mod dataflow;
+mod kinds;
+mod loops;
+mod order;
+
+pub use dataflow::{Caller, Dataflow, Edge};
+pub use kinds::ComputationKind;
+pub use loops::{Loop, TripCountSource};

@@ -1,4 +1,8 @@
 //! The chips, and what the compiler says of them.
+
+use super::release::RuleSet;
+use super::space;
+
 /// A TPU generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Chip {
@@ -18,7 +22,13 @@ pub enum Chip {
     V7x,
 }
 
+const MIB: u64 = 1 << 20;
+
 impl Chip {
+    /// Every chip, oldest first.
+    pub const ALL: [Chip; 7] =
+        [Chip::V2, Chip::V3, Chip::V4, Chip::V5e, Chip::V5p, Chip::V6e, Chip::V7x];
+
     /// The name on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
@@ -69,5 +79,70 @@ impl Chip {
             "6acc60406" => Chip::V7x,
             _ => return None,
         })
+    }
+
+    /// HBM that one device has for a program: what the compiler prints as available. Exact on v5e
+    /// (16 GiB less 258 MiB); of the others the compiler prints two decimals of a GiB, so up to 0.005
+    /// GiB are open (facts: errors-e1000-e1001, capacities). v4 and v5p in their default
+    /// configuration.
+    pub const fn hbm_bytes(self, rules: RuleSet) -> u64 {
+        let newer = (rules as u8) >= (RuleSet::P46 as u8);
+        match (self, newer) {
+            (Chip::V2, _) => 7660 * MIB,
+            (Chip::V3, _) => 15852 * MIB,
+            (Chip::V4, _) => 15616 * MIB,
+            (Chip::V5e, _) => 16126 * MIB,
+            (Chip::V5p, false) => 98041 * MIB,
+            (Chip::V5p, true) => 98028 * MIB,
+            (Chip::V6e, false) => 32000 * MIB,
+            (Chip::V6e, true) => 31990 * MIB,
+            (Chip::V7x, false) => 97024 * MIB,
+            (Chip::V7x, true) => 97014 * MIB,
+        }
+    }
+
+    /// Physical HBM of one device, the compiler's own reserve included.
+    pub const fn physical_hbm_bytes(self) -> u64 {
+        (match self {
+            Chip::V2 => 8,
+            Chip::V3 | Chip::V4 | Chip::V5e => 16,
+            Chip::V5p | Chip::V7x => 96,
+            Chip::V6e => 32,
+        }) << 30
+    }
+
+    /// VMEM of one core that a program can use (measured: facts, mosaic-vmem section 9).
+    pub const fn vmem_bytes(self) -> u64 {
+        match self {
+            Chip::V2 | Chip::V3 | Chip::V4 => 16 * MIB,
+            Chip::V5e => 128 * MIB,
+            Chip::V6e => 134_152_192,
+            Chip::V5p | Chip::V7x => 67_043_328,
+        }
+    }
+
+    /// What sizes of tuple tables are multiples of (measured: facts, tpu-memory section 1.7).
+    pub const fn table_granule_bytes(self) -> u64 {
+        match self {
+            Chip::V2 | Chip::V3 => 1024,
+            Chip::V4 | Chip::V5e => 512,
+            Chip::V5p | Chip::V6e | Chip::V7x => 32,
+        }
+    }
+
+    /// Memory spaces that memory space assignment fills; an allocation of each exists even when it
+    /// is empty (measured: facts, tpu-memory section 4).
+    pub const fn preset_spaces(self) -> &'static [i64] {
+        match self {
+            Chip::V2 | Chip::V3 => &[],
+            Chip::V4 => &[space::CMEM],
+            Chip::V5e | Chip::V5p | Chip::V6e | Chip::V7x => &[space::VMEM],
+        }
+    }
+}
+
+impl std::fmt::Display for Chip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }

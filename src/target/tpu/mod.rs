@@ -1,5 +1,14 @@
-//! XLA:TPU.
+//! XLA:TPU: chips, compiler releases and their rules, padded sizes, default layouts, memory spaces.
 
 mod chip;
+mod hints;
+mod layout;
+mod release;
+pub mod space;
+mod tiling;
 
 pub use chip::Chip;
+pub use hints::{Hint, SharingHints};
+pub use layout::default_layout;
+pub use release::{Detected, OomForm, RELEASES, Release, RuleSet, Signs, detect};
+pub use tiling::padded_bytes;

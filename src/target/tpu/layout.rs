@@ -1,0 +1,87 @@
+//! The layout that entry parameters and results get where nothing pins one (facts: tpu-memory
+//! section 9; the same on every chip tried).
+
+use super::tiling::padded_bytes;
+use crate::hlo::{ArrayShape, Layout, Tile};
+use crate::target::policy::element_bits;
+use smallvec::{SmallVec, smallvec};
+
+/// The array with its default layout; the memory space stays. Unchanged where the rule does not know
+/// the element type (64 bits and more) or there is nothing to lay out.
+pub fn default_layout(array: &ArrayShape) -> ArrayShape {
+    let bits = element_bits(array).unwrap_or(0);
+    if bits == 0 || bits > 64 {
+        return array.clone();
+    }
+    // Elements that share 32 bits; one for wider types.
+    let packed = (32 / bits).max(1);
+    let rank = array.dimensions.len();
+    match rank {
+        0 => laid_out(array, smallvec![], smallvec![tile(&[128 * packed])], bits),
+        1 => {
+            let size = array.dimensions[0].size.clamp(1, 1024).next_power_of_two();
+            let mut tiles = smallvec![tile(&[size.clamp(128 * packed, 1024)])];
+            if packed > 1 {
+                tiles.push(tile(&[128]));
+                tiles.push(tile(&[packed, 1]));
+            }
+            laid_out(array, smallvec![0], tiles, bits)
+        }
+        _ => smallest(array, packed, bits),
+    }
+}
+
+/// The first of all orders of dimensions with the smallest padded size: every ordered pair of minor
+/// and second-minor dimension, the others behind them, most minor first.
+fn smallest(array: &ArrayShape, packed: u64, bits: u64) -> ArrayShape {
+    let rank = array.dimensions.len() as i64;
+    let mut best: Option<(u64, ArrayShape)> = None;
+    for minor in (0..rank).rev() {
+        for second in (0..rank).rev().filter(|&second| second != minor) {
+            let others = (0..rank).rev().filter(|&at| at != minor && at != second);
+            let order = [minor, second].into_iter().chain(others).collect();
+            let rows = array.dimensions[second as usize].size;
+            let mut tiles = smallvec![tile(&[sublanes(rows, packed), 128])];
+            if packed > 1 {
+                tiles.push(tile(&[packed, 1]));
+            }
+            let candidate = laid_out(array, order, tiles, bits);
+            let bytes = padded_bytes(&candidate).unwrap_or(u64::MAX);
+            if best.as_ref().is_none_or(|(smallest, _)| bytes < *smallest) {
+                best = Some((bytes, candidate));
+            }
+        }
+    }
+    best.map_or_else(|| array.clone(), |(_, array)| array)
+}
+
+/// The first number of the tile, from the size of the second-minor dimension.
+fn sublanes(rows: u64, packed: u64) -> u64 {
+    let large = 8 * packed;
+    if packed >= 4 && rows != 0 && rows.is_multiple_of(large) {
+        large
+    } else {
+        rows.clamp(1, 8).next_power_of_two().max(packed).min(8)
+    }
+}
+
+fn tile(numbers: &[u64]) -> Tile {
+    Tile { dimensions: numbers.iter().map(|&number| number as i64).collect() }
+}
+
+fn laid_out(
+    array: &ArrayShape,
+    minor_to_major: SmallVec<[i64; 4]>,
+    tiles: SmallVec<[Tile; 2]>,
+    bits: u64,
+) -> ArrayShape {
+    let layout = Layout {
+        minor_to_major,
+        tiles,
+        tail_padding_alignment_in_elements: 1,
+        element_size_in_bits: if bits == 4 { 4 } else { 0 },
+        memory_space: array.memory_space(),
+        ..Layout::default()
+    };
+    ArrayShape { layout: Some(Box::new(layout)), ..array.clone() }
+}
