@@ -4,7 +4,7 @@
 use super::kinds::{ComputationKind, classify};
 use super::loops::{Loop, find_loops};
 use super::order::{callees_first, operands_first};
-use crate::hlo::{CallRole, ComputationId, InstructionId, Module, Opcode};
+use crate::hlo::{CallRole, ComputationId, InstructionId, Module};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
 
@@ -168,17 +168,4 @@ fn edges(module: &Module<'_>, parameters: &[Vec<InstructionId>]) -> DiGraph<Inst
         }
     }
     graph
-}
-
-/// Whether an instruction only hands its operand on: no data is computed or moved.
-pub(crate) const fn is_forwarding(opcode: Opcode) -> bool {
-    matches!(
-        opcode,
-        Opcode::Bitcast
-            | Opcode::GetTupleElement
-            | Opcode::Tuple
-            | Opcode::OptBarrier
-            | Opcode::AddDependency
-            | Opcode::Domain
-    )
 }

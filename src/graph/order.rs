@@ -12,15 +12,15 @@ pub(super) fn operands_first(graph: &Dataflow<'_>, id: ComputationId) -> Vec<Ins
     for instruction in computation.ids() {
         let operands = module.operands(instruction).iter().copied();
         for operand in operands.chain(module.control_predecessors(instruction)) {
-            if let Some(found) = operand.index().checked_sub(first).and_then(|at| has_users.get_mut(at))
+            if let Some(found) =
+                operand.index().checked_sub(first).and_then(|at| has_users.get_mut(at))
             {
                 *found = true;
             }
         }
     }
-    let is_dead_done = |at: &InstructionId| {
-        matches!(module.opcode(*at), Opcode::CopyDone | Opcode::AsyncDone)
-    };
+    let is_dead_done =
+        |at: &InstructionId| matches!(module.opcode(*at), Opcode::CopyDone | Opcode::AsyncDone);
     let without_users = || computation.ids().filter(|id| !has_users[id.index() - first]);
     let roots = without_users()
         .filter(|id| !is_dead_done(id))

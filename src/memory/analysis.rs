@@ -57,23 +57,14 @@ impl<'g, 'm> Analysis<'g, 'm> {
     ///
     /// # Errors
     /// A module whose sizes overflow, or whose values cannot be followed.
-    pub fn new(
-        graph: &'g Dataflow<'m>,
-        policy: &Policy,
-    ) -> Result<Analysis<'g, 'm>, MemoryError> {
+    pub fn new(graph: &'g Dataflow<'m>, policy: &Policy) -> Result<Analysis<'g, 'm>, MemoryError> {
         let module = graph.module();
         let trees = Trees::new(&module.shapes)?;
         let values = Values::new(graph, &trees)?;
         let buffers = Buffers::new(graph, &trees, &values);
         let schedule = Schedule::new(graph);
-        let ranges = LiveRanges::new(
-            graph,
-            &trees,
-            &values,
-            &buffers,
-            &schedule,
-            policy.rules.async_start,
-        );
+        let ranges =
+            LiveRanges::new(graph, &trees, &values, &buffers, &schedule, policy.rules.async_start);
         let sizes = Sizes::new(graph, policy, &trees, &values)?;
         let mut analysis = Analysis {
             graph,

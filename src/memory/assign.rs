@@ -88,13 +88,8 @@ impl Assigner<'_, '_, '_> {
     /// One allocation a memory space. Offsets of VMEM are not in the text: packing them by fast
     /// merge gives an estimate.
     fn add_presets(&mut self, preset: &[BufferId]) -> Result<(), MemoryError> {
-        let mut by_space: BTreeMap<i64, Vec<BufferId>> = self
-            .analysis
-            .policy
-            .preset_spaces()
-            .iter()
-            .map(|&space| (space, Vec::new()))
-            .collect();
+        let mut by_space: BTreeMap<i64, Vec<BufferId>> =
+            self.analysis.policy.preset_spaces().iter().map(|&space| (space, Vec::new())).collect();
         for &buffer in preset {
             let space = self.analysis.facts[buffer.0 as usize].space;
             by_space.entry(space).or_default().push(buffer);
@@ -132,8 +127,8 @@ impl Assigner<'_, '_, '_> {
             items.push(Item { own_bytes: bytes, bytes, members, id: buffer.0 });
         }
         let alignment = self.analysis.policy.alignment_bytes(draft.space);
-        let packing = heap::pack(&items, Algorithm::FastMerge, alignment)
-            .ok_or(MemoryError::TooLarge)?;
+        let packing =
+            heap::pack(&items, Algorithm::FastMerge, alignment).ok_or(MemoryError::TooLarge)?;
         draft.bytes = packing.bytes;
         for ((&buffer, &offset), item) in buffers.iter().zip(&packing.offsets).zip(&items) {
             draft.add_group(item.bytes, self.analysis.buffers.values(buffer), offset);
@@ -185,10 +180,21 @@ impl Assigner<'_, '_, '_> {
             self.place_new(DraftKind::Constant, buffer);
             return;
         }
+        if self.effective.is_donated(buffer) {
+            // Placed with the parameter whose memory it takes.
+            return;
+        }
         if let Some(parameter) = facts.parameter {
-            if facts.lives_out {
+            let donated: Vec<BufferId> = self.effective.donated(buffer).collect();
+            if facts.lives_out || !donated.is_empty() {
                 let at = self.place_new(DraftKind::DonatedParameter(parameter), buffer);
                 self.reusable.push(at);
+                for output in donated {
+                    let bytes = self.effective.buffer_bytes(output);
+                    let draft = &mut self.drafts[at as usize];
+                    draft.bytes = draft.bytes.max(bytes);
+                    self.join(at, output);
+                }
             } else {
                 self.place_new(DraftKind::ReadOnlyParameter(parameter), buffer);
             }
@@ -267,10 +273,9 @@ impl Assigner<'_, '_, '_> {
                 continue;
             }
             for &operand in analysis.graph.module().operands(definition.instruction) {
-                let draft = analysis
-                    .values
-                    .at(operand, 0)
-                    .and_then(|held| self.draft_of[analysis.buffers.of[held.0 as usize].0 as usize]);
+                let draft = analysis.values.at(operand, 0).and_then(|held| {
+                    self.draft_of[analysis.buffers.of[held.0 as usize].0 as usize]
+                });
                 if draft.is_some_and(|at| self.try_join(at, buffer)) {
                     return true;
                 }
@@ -299,8 +304,8 @@ impl Assigner<'_, '_, '_> {
                 Algorithm::BestOfSpatialAndTemporal
             };
             let alignment = self.analysis.policy.alignment_bytes(memory_space);
-            let packing = heap::pack(&events.items, algorithm, alignment)
-                .ok_or(MemoryError::TooLarge)?;
+            let packing =
+                heap::pack(&events.items, algorithm, alignment).ok_or(MemoryError::TooLarge)?;
             let mut draft = Draft::new(DraftKind::Heap, memory_space, packing.bytes);
             let placed = events.values.iter().zip(&events.items).zip(&packing.offsets);
             for ((values, item), &offset) in placed {

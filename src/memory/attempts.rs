@@ -77,11 +77,7 @@ fn hbm_total(drafts: &[Draft]) -> Result<u64, MemoryError> {
         .ok_or(MemoryError::TooLarge)
 }
 
-fn profile(
-    analysis: &Analysis<'_, '_>,
-    effective: &Effective,
-    drafts: &[Draft],
-) -> MemoryProfile {
+fn profile(analysis: &Analysis<'_, '_>, effective: &Effective, drafts: &[Draft]) -> MemoryProfile {
     let mut profile = unplaced(analysis, effective);
     profile.spaces = usage(analysis, effective, drafts);
     for (at, draft) in drafts.iter().enumerate() {

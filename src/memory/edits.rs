@@ -39,8 +39,8 @@ pub(super) struct Effective {
     ranges: Vec<Option<LiveRange>>,
     /// Per buffer, whether it is gone.
     is_removed: Vec<bool>,
-    /// Per buffer the donated parameter's buffer that it lives in.
-    donated_to: Vec<Option<BufferId>>,
+    /// Results that take a parameter's memory: the parameter's buffer, the result's.
+    donations: Vec<(BufferId, BufferId)>,
     /// Per buffer its size: the largest of its values'.
     buffer_bytes: Vec<u64>,
 }
@@ -53,14 +53,16 @@ impl Effective {
             bytes: analysis.sizes.bytes.clone(),
             ranges: analysis.ranges.of.clone(),
             is_removed: vec![false; count],
-            donated_to: vec![None; count],
+            donations: Vec::new(),
             buffer_bytes: Vec::new(),
         };
         for edit in edits {
             found.apply(analysis, edit);
         }
-        if edits.iter().any(|edit| matches!(edit, Edit::EndAt { .. })) {
-            separate(&analysis.buffers, &mut found.ranges);
+        for &(parameter, output) in &found.donations {
+            let mut values = analysis.buffers.values(parameter).to_vec();
+            values.extend(analysis.buffers.values(output));
+            separate(&values, &mut found.ranges);
         }
         found.buffer_bytes = analysis
             .buffers
@@ -89,10 +91,8 @@ impl Effective {
             }
             Edit::Shrink { .. } => {}
             Edit::Donate { parameter, output } => {
-                if let (Some(to), Some(from)) = (buffer_of(parameter), buffer_of(output))
-                    && to != from
-                {
-                    self.donated_to[from.0 as usize] = Some(to);
+                if let (Some(to), Some(from)) = (buffer_of(parameter), buffer_of(output)) {
+                    self.donate(analysis, to, from);
                 }
             }
             Edit::EndAt { value, point } => {
@@ -119,8 +119,35 @@ impl Effective {
         self.is_removed[buffer.0 as usize]
     }
 
-    /// The parameter's buffer whose memory a result takes.
-    pub(super) fn donated_to(&self, buffer: BufferId) -> Option<BufferId> {
-        self.donated_to[buffer.0 as usize]
+    /// The results that an edit lets take the memory of a parameter's buffer.
+    pub(super) fn donated(&self, parameter: BufferId) -> impl Iterator<Item = BufferId> {
+        self.donations.iter().filter(move |found| found.0 == parameter).map(|found| found.1)
+    }
+
+    /// Whether an edit lets a result's buffer take a parameter's memory.
+    pub(super) fn is_donated(&self, output: BufferId) -> bool {
+        self.donations.iter().any(|found| found.1 == output)
+    }
+
+    /// Lets a result take the memory of a parameter that is not donated yet; the parameter's values
+    /// then end with their last use.
+    fn donate(&mut self, analysis: &Analysis<'_, '_>, parameter: BufferId, output: BufferId) {
+        let facts = |buffer: BufferId| &analysis.facts[buffer.0 as usize];
+        if parameter == output
+            || facts(parameter).parameter.is_none()
+            || facts(output).parameter.is_some()
+            || facts(output).has_constant
+            || self.is_donated(output)
+        {
+            return;
+        }
+        for &(value, end) in &analysis.ranges.undonated {
+            if analysis.buffers.of[value.0 as usize] == parameter
+                && let Some(range) = &mut self.ranges[value.0 as usize]
+            {
+                range.end = end;
+            }
+        }
+        self.donations.push((parameter, output));
     }
 }

@@ -30,7 +30,8 @@ impl<'g, 'm> InPlace<'g, 'm> {
     /// Reads the fused computations, in text order, so that those inside come before those around.
     pub(super) fn new(graph: &'g Dataflow<'m>, trees: &'g Trees) -> InPlace<'g, 'm> {
         let module = graph.module();
-        let mut found = InPlace { graph, trees, fused: Vec::with_capacity(module.computations.len()) };
+        let mut found =
+            InPlace { graph, trees, fused: Vec::with_capacity(module.computations.len()) };
         for (at, computation) in module.computations.iter().enumerate() {
             let id = crate::hlo::ComputationId(at as u32);
             let pairs = if graph.kind(id) == ComputationKind::Fused {
@@ -77,7 +78,9 @@ impl<'g, 'm> InPlace<'g, 'm> {
             }
             Opcode::Fusion => {
                 let callee = module.calls(id).next().map(|(_, callee)| callee.index());
-                pairs.extend(callee.and_then(|at| self.fused.get(at)).into_iter().flatten().copied());
+                pairs.extend(
+                    callee.and_then(|at| self.fused.get(at)).into_iter().flatten().copied(),
+                );
                 pairs.extend(self.stated(id));
             }
             Opcode::CustomCall | Opcode::AsyncUpdate => pairs.extend(self.stated(id)),
@@ -120,7 +123,9 @@ impl<'g, 'm> InPlace<'g, 'm> {
             let mut is_in_place = false;
             // Every step goes to an operand, which stands earlier.
             while let Some(pair) = self.pair_of_output(at) {
-                let Some(&operand) = module.operands(at.0).get(pair.operand as usize) else { break };
+                let Some(&operand) = module.operands(at.0).get(pair.operand as usize) else {
+                    break;
+                };
                 if operand >= at.0 {
                     break;
                 }

@@ -19,6 +19,9 @@ pub(super) struct LiveRanges {
     pub(super) of: Vec<Option<LiveRange>>,
     /// Per value the position that holds it last: it decides whether a later value may take its place.
     pub(super) last: Vec<Position>,
+    /// Values of entry parameters that live to the end because no result takes their memory, with the
+    /// program point that they would live to otherwise.
+    pub(super) undonated: Vec<(ValueId, u32)>,
 }
 
 impl LiveRanges {
@@ -34,9 +37,11 @@ impl LiveRanges {
         let last = extend_to_positions(graph, values, schedule, &mut ranges);
         extend_to_uses(graph, values, schedule, &mut ranges);
         extend_asynchronous(graph, values, schedule, &mut ranges);
-        extend_parameters(graph, trees, values, schedule, &mut ranges);
-        separate(buffers, &mut ranges);
-        LiveRanges { of: ranges, last }
+        let undonated = extend_parameters(graph, trees, values, schedule, &mut ranges);
+        for buffer in buffers.ids() {
+            separate(buffers.values(buffer), &mut ranges);
+        }
+        LiveRanges { of: ranges, last, undonated }
     }
 }
 
@@ -178,8 +183,9 @@ fn extend_parameters(
     values: &Values,
     schedule: &Schedule,
     ranges: &mut [Option<LiveRange>],
-) {
+) -> Vec<(ValueId, u32)> {
     let module = graph.module();
+    let mut undonated = Vec::new();
     let mut is_donated = vec![false; values.len()];
     for alias in &module.header.input_output_alias {
         let parameter = usize::try_from(alias.parameter.parameter)
@@ -198,10 +204,12 @@ fn extend_parameters(
             if let Some(range) = &mut ranges[value.0 as usize]
                 && !is_donated[value.0 as usize]
             {
+                undonated.push((*value, range.end));
                 range.end = schedule.end();
             }
         }
     }
+    undonated
 }
 
 /// Values of one buffer follow each other: where one ends after the next has started, it ends there.
@@ -210,23 +218,19 @@ fn extend_parameters(
 ///   a |-----------|            a |----|
 ///   b      |---|         →     b      |------|
 /// ```
-pub(super) fn separate(buffers: &Buffers, ranges: &mut [Option<LiveRange>]) {
-    let mut order: Vec<(LiveRange, ValueId)> = Vec::new();
-    for buffer in buffers.ids() {
-        let members = buffers.values(buffer);
-        if members.len() < 2 {
-            continue;
-        }
-        order.clear();
-        order.extend(members.iter().filter_map(|&id| Some((ranges[id.0 as usize]?, id))));
-        order.sort_unstable();
-        for at in 1..order.len() {
-            let (before, after) = (order[at - 1].0, order[at].0);
-            order[at].0.end = before.end.max(after.end);
-            order[at - 1].0.end = before.end.min(after.start);
-        }
-        for &(range, id) in &order {
-            ranges[id.0 as usize] = Some(range);
-        }
+pub(super) fn separate(values: &[ValueId], ranges: &mut [Option<LiveRange>]) {
+    if values.len() < 2 {
+        return;
+    }
+    let mut order: Vec<(LiveRange, ValueId)> =
+        values.iter().filter_map(|&id| Some((ranges[id.0 as usize]?, id))).collect();
+    order.sort_unstable();
+    for at in 1..order.len() {
+        let (before, after) = (order[at - 1].0, order[at].0);
+        order[at].0.end = before.end.max(after.end);
+        order[at - 1].0.end = before.end.min(after.start);
+    }
+    for (range, id) in order {
+        ranges[id.0 as usize] = Some(range);
     }
 }

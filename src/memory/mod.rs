@@ -43,10 +43,7 @@ pub use profile::{
 ///
 /// # Errors
 /// A module whose sizes overflow, or whose values cannot be followed.
-pub fn analyse(
-    graph: &Dataflow<'_>,
-    policy: &Policy,
-) -> Result<MemoryProfile, MemoryError> {
+pub fn analyse(graph: &Dataflow<'_>, policy: &Policy) -> Result<MemoryProfile, MemoryError> {
     Analysis::new(graph, policy)?.profile(&[])
 }
 
@@ -76,7 +73,9 @@ pub enum MemoryError {
     #[error("instructions forward each other's values in a circle")]
     EndlessForwarding,
     /// The size of an array cannot be computed.
-    #[error("the size of the result of %{instruction} does not fit 64 bits or its tiles are malformed")]
+    #[error(
+        "the size of the result of %{instruction} does not fit 64 bits or its tiles are malformed"
+    )]
     Size {
         /// The instruction.
         instruction: String,

@@ -114,8 +114,7 @@ impl Search<'_, '_> {
             return Some((*self.module.operands(id).first()?, index.clone()));
         }
         self.visited_loops.push(id);
-        let (_, body) =
-            self.module.calls(id).find(|(role, _)| *role == CallRole::WhileBody)?;
+        let (_, body) = self.module.calls(id).find(|(role, _)| *role == CallRole::WhileBody)?;
         Some((self.module.computations.get(body.index())?.root, index.clone()))
     }
 
@@ -128,9 +127,7 @@ impl Search<'_, '_> {
         let operands = module.operands(caller.instruction);
         match caller.role {
             CallRole::Body => Some((*operands.get(number)?, index.clone())),
-            CallRole::Branch(branch) => {
-                Some((*operands.get(branch as usize + 1)?, index.clone()))
-            }
+            CallRole::Branch(branch) => Some((*operands.get(branch as usize + 1)?, index.clone())),
             CallRole::WhileBody | CallRole::WhileCondition => {
                 self.around(caller.instruction, index)
             }

@@ -27,7 +27,12 @@ impl<'a, 'm> Sharing<'a, 'm> {
 
     /// Whether the value that `user` defines at an offset of its result may take the place of what
     /// the operand holds. `copy` never shares.
-    pub(super) fn can_share(&mut self, operand: Position, user: InstructionId, output: u32) -> bool {
+    pub(super) fn can_share(
+        &mut self,
+        operand: Position,
+        user: InstructionId,
+        output: u32,
+    ) -> bool {
         let module = self.graph.module();
         let opcode = module.opcode(user);
         if opcode == Opcode::Copy || !module.operands(user).contains(&operand.0) {
@@ -100,7 +105,8 @@ impl<'a, 'm> Sharing<'a, 'm> {
             // From the last instruction to the first: users are decided before operands.
             let mut only_elementwise = vec![true; computation.instructions.len()];
             for id in computation.ids().rev() {
-                let passes = module.opcode(id).is_elementwise() || module.opcode(id) == Opcode::Tuple;
+                let passes =
+                    module.opcode(id).is_elementwise() || module.opcode(id) == Opcode::Tuple;
                 let is_good = passes && only_elementwise[id.index() - first];
                 for operand in module.operands(id) {
                     if let Some(at) = operand.index().checked_sub(first)

@@ -33,15 +33,15 @@ pub(super) fn lower_bound(analysis: &Analysis<'_, '_>, effective: &Effective) ->
         }
     }
     usage.temporaries_live_bytes = largest;
-    usage.total_bytes = usage
-        .parameters_bytes
-        .saturating_add(usage.outputs_bytes)
-        .saturating_add(largest);
+    usage.total_bytes =
+        usage.parameters_bytes.saturating_add(usage.outputs_bytes).saturating_add(largest);
     usage.required_bytes = usage.total_bytes;
     usage.peak_live_bytes = usage.total_bytes;
     let mut profile = unplaced(analysis, effective);
     profile.exactness = Exactness::LowerBound;
-    profile.caveats.push("not scheduled: parameters, results and the largest value that must exist".to_owned());
+    profile.caveats.push(
+        "not scheduled: parameters, results and the largest value that must exist".to_owned(),
+    );
     profile.spaces = vec![usage];
     profile
 }

@@ -113,11 +113,6 @@ impl<'g, 'm> Builder<'g, 'm> {
         self.first[id.index()] < self.first[id.index() + 1]
     }
 
-    fn offset(&self, id: InstructionId, index: &[u32]) -> Option<u32> {
-        let module = self.module();
-        self.trees.offset(&module.shapes, module.instruction(id).shape, index)
-    }
-
     /// The positions at an index of an instruction; empty where there are none.
     fn positions(&self, id: InstructionId, index: &[u32]) -> std::ops::Range<u32> {
         let module = self.module();
@@ -193,7 +188,10 @@ impl<'g, 'm> Builder<'g, 'm> {
                 }
             }
             (
-                Opcode::Bitcast | Opcode::OptBarrier | Opcode::AddDependency | Opcode::Domain
+                Opcode::Bitcast
+                | Opcode::OptBarrier
+                | Opcode::AddDependency
+                | Opcode::Domain
                 | Opcode::AllReduceDone,
                 Some(operand),
             ) => self.same((id, &[]), (operand, &[])),
@@ -229,9 +227,9 @@ impl<'g, 'm> Builder<'g, 'm> {
     /// element.
     fn connect_source_side(&mut self, id: InstructionId, operands: &[InstructionId]) {
         let module = self.module();
-        let is_tuple = module.subshape(id, &[0]).is_some_and(|shape| {
-            matches!(module.shapes.get(shape), Shape::Tuple(_))
-        });
+        let is_tuple = module
+            .subshape(id, &[0])
+            .is_some_and(|shape| matches!(module.shapes.get(shape), Shape::Tuple(_)));
         if !is_tuple {
             self.same((id, &[0]), (operands[0], &[]));
             return;
@@ -339,10 +337,7 @@ impl<'g, 'm> Builder<'g, 'm> {
         let computations: Vec<ComputationId> = (0..module.computations.len() as u32)
             .map(ComputationId)
             .filter(|&id| {
-                matches!(
-                    self.graph.kind(id),
-                    ComputationKind::Control | ComputationKind::Embedded
-                )
+                matches!(self.graph.kind(id), ComputationKind::Control | ComputationKind::Embedded)
             })
             .collect();
         let operands_first: Vec<Vec<InstructionId>> =
@@ -370,13 +365,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             let instruction = InstructionId(instruction as u32);
             definitions.push(Definition { instruction, offset, is_phi: true });
         }
-        Ok(Values {
-            first: self.first,
-            at: settled.at,
-            definitions,
-            computations,
-            operands_first,
-        })
+        Ok(Values { first: self.first, at: settled.at, definitions, computations, operands_first })
     }
 
     /// Meetings in the order in which phis are numbered: as they were found, which is the order of

@@ -16,8 +16,7 @@ struct Free {
 
 impl Free {
     fn new(alignment: u64) -> Free {
-        let mut free =
-            Free { alignment, by_start: BTreeMap::new(), by_size: BTreeSet::new() };
+        let mut free = Free { alignment, by_start: BTreeMap::new(), by_size: BTreeSet::new() };
         free.insert(0, u64::MAX);
         free
     }

@@ -2,9 +2,7 @@
 //! tpu-memory section 12). A new release costs one row of [`RELEASES`].
 
 use super::chip::Chip;
-use crate::target::policy::{
-    AsyncStart, Attempt, BufferOrder, FastMerge, Otherwise, Rules,
-};
+use crate::target::policy::{AsyncStart, Attempt, BufferOrder, FastMerge, Otherwise, Rules};
 
 /// A set of rules, named for the first release that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -244,7 +242,8 @@ impl RuleSet {
     /// known. `None` where the text is no version.
     pub fn of_version(version: &str) -> Option<RuleSet> {
         let parse = |text: &str| {
-            text.trim_start_matches("libtpu").trim_matches([' ', '-', 'v'])
+            text.trim_start_matches("libtpu")
+                .trim_matches([' ', '-', 'v'])
                 .split('.')
                 .map(|part| part.parse::<u32>().ok())
                 .collect::<Option<Vec<u32>>>()
@@ -315,7 +314,10 @@ fn by_build(build: u64, by_flags: Option<RuleSet>) -> Detected {
         return Detected { rules, release: None, why };
     }
     let rules = rules_of_build(build);
-    let why = format!("build {build} is not known; by its size it is libtpu {} or later", rules.first_version());
+    let why = format!(
+        "build {build} is not known; by its size it is libtpu {} or later",
+        rules.first_version()
+    );
     Detected { rules, release: None, why }
 }
 
@@ -353,22 +355,32 @@ fn by_form(signs: &Signs<'_>) -> Detected {
     let text = signs.text.map_or(&[][..], str::as_bytes);
     let has = |wanted: &str| memchr::memmem::find(text, wanted.as_bytes()).is_some();
     if signs.allocations_have_pages == Some(true) {
-        return detected(RuleSet::P51, "allocations name a page, as from libtpu 0.0.46; the newest of those is assumed");
+        return detected(
+            RuleSet::P51,
+            "allocations name a page, as from libtpu 0.0.46; the newest of those is assumed",
+        );
     }
     if has("HloModule") && has("is_scheduled=true") {
         if !has("aliasing_operands") && has("backend_config=") {
-            return detected(RuleSet::P0, "the text has no aliasing_operands, as up to libtpu 0.0.27");
+            return detected(
+                RuleSet::P0,
+                "the text has no aliasing_operands, as up to libtpu 0.0.27",
+            );
         }
         if has("source_file=\"") && !has("\nFileNames") {
-            return detected(RuleSet::P0, "source files stand in the metadata, as up to libtpu 0.0.31");
+            return detected(
+                RuleSet::P0,
+                "source files stand in the metadata, as up to libtpu 0.0.31",
+            );
         }
-        let is_newer_chip = matches!(
-            signs.chip,
-            Some(Chip::V5e | Chip::V5p | Chip::V6e | Chip::V7x)
-        );
+        let is_newer_chip =
+            matches!(signs.chip, Some(Chip::V5e | Chip::V5p | Chip::V6e | Chip::V7x));
         let starts = has(" copy-start(") || has(" async-start(");
         if is_newer_chip && starts && !has("dma_priority") {
-            return detected(RuleSet::P42, "asynchronous operations have no dma_priority, as up to libtpu 0.0.42.1");
+            return detected(
+                RuleSet::P42,
+                "asynchronous operations have no dma_priority, as up to libtpu 0.0.42.1",
+            );
         }
         if signs.allocations_have_pages == Some(false) {
             return detected(RuleSet::P42, "allocations name no page, as up to libtpu 0.0.45");
@@ -419,7 +431,7 @@ mod tests {
 
     #[test]
     fn the_text_itself() {
-        let rules = |text| {
+        let rules = |text: &str| {
             detect(&Signs { text: Some(text), chip: Some(Chip::V5e), ..Signs::default() }).rules
         };
         let head = "HloModule m, is_scheduled=true\n\nFileNames\n";

@@ -82,20 +82,26 @@ fn apply(tile: &Tile, dimensions: &mut SmallVec<[u64; 8]>) -> Option<()> {
 #[cfg(test)]
 mod tests {
     use super::padded_bytes;
-    use crate::hlo::{ArrayShape, Dimension, ElementType, Layout, Tile};
+    use crate::hlo::{ArrayShape, Bound, Dimension, ElementType, Layout, Tile};
 
     fn array(element_type: ElementType, sizes: &[u64], layout: Option<Layout>) -> ArrayShape {
         ArrayShape {
             element_type,
             dimensions: sizes
                 .iter()
-                .map(|&size| Dimension { size, ..Dimension::default() })
+                .map(|&size| Dimension { size, bound: Bound::Static })
                 .collect(),
             layout: layout.map(Box::new),
         }
     }
 
-    fn layout(minor_to_major: &[i64], tiles: &[&[i64]], space: i64, tail: i64, bits: i64) -> Layout {
+    fn layout(
+        minor_to_major: &[i64],
+        tiles: &[&[i64]],
+        space: i64,
+        tail: i64,
+        bits: i64,
+    ) -> Layout {
         Layout {
             minor_to_major: minor_to_major.iter().copied().collect(),
             tiles: tiles
@@ -135,14 +141,10 @@ mod tests {
 
     #[test]
     fn impossible_sizes_are_refused() {
-        let huge = array(
-            ElementType::F32,
-            &[u64::MAX, 2],
-            Some(layout(&[1, 0], &[&[8, 128]], 0, 1, 0)),
-        );
+        let huge =
+            array(ElementType::F32, &[u64::MAX, 2], Some(layout(&[1, 0], &[&[8, 128]], 0, 1, 0)));
         assert_eq!(padded_bytes(&huge), None);
-        let zero_tile =
-            array(ElementType::F32, &[8], Some(layout(&[0], &[&[0]], 0, 1, 0)));
+        let zero_tile = array(ElementType::F32, &[8], Some(layout(&[0], &[&[0]], 0, 1, 0)));
         assert_eq!(padded_bytes(&zero_tile), None);
     }
 }
