@@ -25,7 +25,7 @@ pub use ids::{ComputationId, IdRange, InstructionId, MetadataId, ShapeId, Shardi
 pub use instruction::Instruction;
 pub use layout::{Layout, SplitConfig, Tile};
 pub use metadata::{FileLocation, FrameTables, Metadata, SourceLocation, StackFrame};
-pub use module::Module;
+pub use module::{Form, Module};
 pub use opcode::Opcode;
 pub use shape::{ArrayShape, Bound, Dimension, Shape, ShapeIndex, Shapes};
 pub use sharding::{DeviceList, MeshAxis, NamedSharding, Sharding, ShardingKind, TileAssignment};

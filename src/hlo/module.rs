@@ -6,13 +6,28 @@ use super::{
     SourceLocation, Span,
 };
 
+/// What kind of text a module was read from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Computations behind a `HloModule` line.
+    #[default]
+    Module,
+    /// Computations without that line.
+    Headerless,
+    /// A single instruction, whose operands became parameters.
+    SingleInstruction,
+}
+
 /// A module of HLO text.
 #[derive(Clone, Debug)]
 pub struct Module<'src> {
     /// The text it was read from: spans are positions in it.
     pub text: &'src str,
-    /// The name without `%`; `_` for a text that is a single instruction.
+    /// The name without `%`; for a text without a header the name of the entry, `_` for a text that
+    /// is a single instruction.
     pub name: &'src str,
+    /// What kind of text it is.
+    pub form: Form,
     /// What the first line says.
     pub header: Header<'src>,
     /// File names, functions, locations and stack frames.
@@ -38,6 +53,14 @@ pub struct Module<'src> {
 }
 
 impl<'src> Module<'src> {
+    /// The name that XLA gives the module: without a header `module_` and the name of the entry.
+    pub fn full_name(&self) -> std::borrow::Cow<'src, str> {
+        match self.form {
+            Form::Headerless => format!("module_{}", self.name).into(),
+            Form::Module | Form::SingleInstruction => self.name.into(),
+        }
+    }
+
     /// An instruction.
     pub fn instruction(&self, id: InstructionId) -> &Instruction<'src> {
         &self.instructions[id.index()]

@@ -8,7 +8,7 @@ use super::lexeme::{
 };
 use super::reader::Reader;
 use super::shape::shape;
-use super::value::{any_value, shape_index};
+use super::value::{alias_number, any_value, shape_index};
 use crate::hlo::{AliasKind, InputOutputAlias, ParameterIndex, ShapeId};
 
 /// The name of the module and what the rest of its line says. Returns the name.
@@ -110,7 +110,7 @@ fn input_output_alias<'a>(
         let (input, output) = shape_index(input)?;
         let (input, ()) = symbol(':')(input)?;
         let (input, ()) = symbol('(')(input)?;
-        let (input, parameter) = integer(input)?;
+        let (input, parameter) = alias_number(input)?;
         let (input, ()) = symbol(',')(input)?;
         let (input, index) = shape_index(input)?;
         let (input, more) = eat(input, ',');

@@ -1,14 +1,19 @@
 //! Instructions (facts: grammar section 4).
 
-use super::attribute::attributes;
+use super::Strictness;
+use super::asynchronous::hide;
+use super::attribute::{Facts, attributes};
+use super::check::{Places, check_count, check_instruction};
 use super::cursor::{Input, Outcome, between, expected, problem, space, symbol};
-use super::error::Kind;
-use super::lexeme::{eat_keyword, integer, name, word};
-use super::opcode::{OpcodeWord, Operands, ResultShape, opcode_word, rule};
+use super::error::{Kind, Problem};
+use super::infer::infer;
+use super::lexeme::{eat_keyword, integer, name, shown, word};
+use super::literal::literal;
+use super::opcode::{OpcodeWord, ResultShape, opcode_word, rule};
 use super::operand::operands;
 use super::reader::{Parts, Reader};
 use super::shape::{shape, starts_shape};
-use crate::hlo::{Attribute, ElementType, InstructionId, Opcode, Shape, ShapeId};
+use crate::hlo::{Attribute, AttributeName, ElementType, InstructionId, Opcode, ShapeId};
 
 /// `ROOT? name = rhs`.
 #[inline]
@@ -24,13 +29,7 @@ pub(super) fn instruction<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outc
         return problem(name_at, Kind::Wrong("this name is reserved, no instruction has it"));
     }
     let (input, ()) = symbol('=')(input)?;
-    let (input, written) = if starts_shape(input) {
-        let (input, shape) = shape(input, reader)?;
-        (input, Some(shape))
-    } else {
-        (input, None)
-    };
-    let (input, id) = operation(start, input, name, written, true, reader)?;
+    let (input, id) = rhs(start, input, name, reader)?;
     if !reader.name(name, id) {
         return problem(name_at, Kind::Duplicate("instruction"));
     }
@@ -40,6 +39,23 @@ pub(super) fn instruction<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outc
     Ok((input, ()))
 }
 
+/// A text that is one instruction, perhaps without a name.
+pub(super) fn single_instruction<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, ()> {
+    let start = space(input);
+    let end = if starts_shape(start) {
+        rhs(start, start, "", reader)?.0
+    } else {
+        instruction(start, reader)?.0
+    };
+    let last = reader.last_own();
+    reader.set_root(last);
+    if !space(end).is_empty() {
+        return expected(space(end), "the end of the text");
+    }
+    reader.close("", None);
+    Ok((end, ()))
+}
+
 /// Names that no instruction may have: element types, and `__` but for `__xla_`.
 #[inline]
 fn is_reserved(name: &str) -> bool {
@@ -47,107 +63,150 @@ fn is_reserved(name: &str) -> bool {
     short || (name.starts_with("__") && !name.starts_with("__xla_"))
 }
 
+/// `shape? opcode(..), attributes`.
+#[inline]
+fn rhs<'a>(
+    start: Input<'a>,
+    input: Input<'a>,
+    name: &'a str,
+    reader: &mut Reader<'a>,
+) -> Outcome<'a, InstructionId> {
+    let (input, shape) = if starts_shape(input) {
+        let (input, shape) = shape(input, reader)?;
+        (input, Some(shape))
+    } else {
+        (input, None)
+    };
+    operation(input, Left { start, name, shape, nested: false }, reader)
+}
+
 /// An operand that is itself an instruction, without a name or attributes.
 pub(super) fn nested_instruction<'a>(
     start: Input<'a>,
     input: Input<'a>,
-    written: Option<ShapeId>,
+    shape: Option<ShapeId>,
     reader: &mut Reader<'a>,
 ) -> Outcome<'a, InstructionId> {
-    operation(start, input, "", written, false, reader)
+    operation(input, Left { start, name: "", shape, nested: true }, reader)
 }
 
-/// What an instruction is, as far as it is read.
-struct Operation<'a> {
+/// What stands before the opcode.
+struct Left<'a> {
     start: Input<'a>,
     name: &'a str,
     shape: Option<ShapeId>,
-    operands_from: usize,
-    attributes_from: usize,
+    nested: bool,
 }
 
 /// The opcode, its operands and attributes.
 #[inline]
 fn operation<'a>(
-    start: Input<'a>,
     input: Input<'a>,
-    name: &'a str,
-    written: Option<ShapeId>,
-    with_attributes: bool,
+    left: Left<'a>,
     reader: &mut Reader<'a>,
 ) -> Outcome<'a, InstructionId> {
     let opcode_at = space(input);
-    let (input, found) = word(opcode_at)?;
-    let Some(opcode) = opcode_word(found) else {
-        return problem(opcode_at, Kind::UnknownOpcode);
-    };
-    let operation = Operation {
-        start,
-        name,
-        shape: written,
-        operands_from: reader.frame.operands.len(),
-        attributes_from: reader.frame.attributes.len(),
-    };
-    let own = match opcode {
-        OpcodeWord::Plain(opcode) => opcode,
-        OpcodeWord::Start(_) => Opcode::AsyncStart,
-        OpcodeWord::Update(_) => Opcode::AsyncUpdate,
-        OpcodeWord::Done(_) => Opcode::AsyncDone,
-    };
-    if written.is_none() && rule(own).shape == ResultShape::Written {
+    let (input, word) = opcode(opcode_at, reader)?;
+    let own = word.own();
+    if left.shape.is_none() && rule(own).shape == ResultShape::Written {
         return expected(opcode_at, "the shape of the result");
     }
+    let operands_from = reader.frame.operands.len();
+    let attributes_from = reader.frame.attributes.len();
     let open = space(input);
     let (input, count) = match own {
         Opcode::Parameter => parameter_number(input, reader)?,
-        Opcode::Constant => constant_literal(input, written, reader)?,
+        Opcode::Constant => constant_literal(input, left.shape, reader)?,
         _ => operands(input, reader)?,
     };
-    check_count(open, own, count)?;
-    let (input, seen) = if with_attributes {
-        attributes(input, opcode, reader)?
-    } else {
-        (input, Default::default())
+    let wrapped = match word {
+        OpcodeWord::Start(wrapped) => wrapped,
+        _ => own,
     };
-    if let Some(missing) = rule(own).required.first_missing(seen) {
-        return problem(space(input), Kind::MissingAttribute(missing.as_str()));
+    if word != OpcodeWord::Unknown {
+        check_count(open, wrapped, count)?;
     }
-    finish(input, own, operation, reader)
-}
-
-fn finish<'a>(
-    input: Input<'a>,
-    opcode: Opcode,
-    operation: Operation<'a>,
-    reader: &mut Reader<'a>,
-) -> Outcome<'a, InstructionId> {
-    let shape = match operation.shape {
+    let closed = input;
+    let (input, facts) =
+        if left.nested { (input, Facts::default()) } else { attributes(input, word, reader)? };
+    check_required(closed, word, &facts, reader)?;
+    let at = Places { open, closed: space(closed), end: space(input) };
+    check_instruction(at, wrapped, operands_from, left.shape, &facts, reader)?;
+    let shape = match left.shape {
         Some(shape) => shape,
-        None => reader.shapes.intern(Shape::Tuple(Box::new([]))),
+        None => match infer(own, operands_from, attributes_from, reader) {
+            Some(shape) => shape,
+            None => return expected(opcode_at, "the shape of the result"),
+        },
     };
-    let id = reader.add(Parts {
-        name: operation.name,
-        span: reader.span(operation.start, input),
-        shape,
-        opcode,
-        operands_from: operation.operands_from,
-        attributes_from: operation.attributes_from,
-    });
-    Ok((input, id))
+    match word {
+        OpcodeWord::Start(wrapped) => {
+            hide(at.end, wrapped, shape, operands_from, attributes_from, reader)?;
+        }
+        OpcodeWord::OlderCompare(direction) => {
+            let direction = Attribute::Other(AttributeName::Direction, direction);
+            reader.frame.attributes.push(direction);
+        }
+        OpcodeWord::Unknown => {
+            let found = shown(opcode_at);
+            reader.frame.attributes.push(Attribute::Unknown(Box::new(("opcode", found))));
+        }
+        _ => {}
+    }
+    let span = reader.span(left.start, input);
+    let (name, opcode) = (left.name, own);
+    let parts = Parts { name, span, shape, opcode, operands_from, attributes_from };
+    Ok((input, reader.add(parts)))
 }
 
-fn check_count<'a>(
-    open: Input<'a>,
-    opcode: Opcode,
-    found: u32,
-) -> Result<(), nom::Err<super::error::Problem>> {
-    let expected = match rule(opcode).operands {
-        Operands::Exactly(expected) if found != expected => expected,
-        Operands::Even if !found.is_multiple_of(2) => found + 1,
-        Operands::Odd if found.is_multiple_of(2) => found + 1,
-        _ => return Ok(()),
+/// The word of an opcode. One that is not known is kept by the lenient reader.
+#[inline]
+fn opcode<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, OpcodeWord> {
+    let (rest, found) = match word(input) {
+        Ok(found) => found,
+        Err(_) => return expected(input, "an opcode"),
     };
-    problem::<()>(open, Kind::Count { what: "operands", expected, found }).map(|_| ())
+    match opcode_word(found) {
+        Some(opcode @ (OpcodeWord::Older(_) | OpcodeWord::OlderCompare(_))) => {
+            reader.warn(input, format!("{found} is an opcode of an earlier version"));
+            Ok((rest, opcode))
+        }
+        Some(OpcodeWord::Unknown) => {
+            reader.warn(input, format!("{found} is an opcode of an earlier version"));
+            Ok((rest, OpcodeWord::Unknown))
+        }
+        Some(opcode) => Ok((rest, opcode)),
+        None if reader.strictness == Strictness::Lenient && rest.starts_with('(') => {
+            reader.warn(input, format!("unknown opcode {found}: taken for a custom call"));
+            Ok((rest, OpcodeWord::Unknown))
+        }
+        None => problem(input, Kind::UnknownOpcode),
+    }
+}
+
+/// Attributes that must be there.
+#[inline]
+fn check_required<'a>(
+    closed: Input<'a>,
+    word: OpcodeWord,
+    facts: &Facts,
+    reader: &mut Reader<'a>,
+) -> Result<(), nom::Err<Problem>> {
+    let required = match word {
+        OpcodeWord::Start(wrapped) => rule(wrapped).required,
+        OpcodeWord::OlderCompare(_) | OpcodeWord::Unknown => return Ok(()),
+        _ => rule(word.own()).required,
+    };
+    let Some(missing) = required.first_missing(facts.seen) else {
+        return Ok(());
+    };
+    let at = space(closed);
+    if word.own() == Opcode::Sort && missing == AttributeName::ToApply {
+        reader.warn(at, "a sort without to_apply belongs to an earlier version".to_owned());
+        return Ok(());
+    }
+    let kind = Kind::MissingAttribute(missing.as_str());
+    Err(nom::Err::Error(Problem { remaining: at.len(), kind }))
 }
 
 /// `(0)`.
@@ -169,12 +228,15 @@ fn parameter_number<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a
 /// `(literal)`.
 fn constant_literal<'a>(
     input: Input<'a>,
-    _shape: Option<ShapeId>,
+    shape: Option<ShapeId>,
     reader: &mut Reader<'a>,
 ) -> Outcome<'a, u32> {
     let (inside, ()) = symbol('(')(input)?;
     let start = space(inside);
-    let (rest, ()) = super::literal::any_literal(inside)?;
+    let Some(shape) = shape else {
+        return expected(input, "the shape of the constant before it");
+    };
+    let (rest, ()) = literal(start, shape, reader)?;
     reader.frame.attributes.push(Attribute::Literal(between(start, rest)));
     let (rest, ()) = symbol(')')(rest)?;
     Ok((rest, 0))

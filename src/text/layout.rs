@@ -1,8 +1,9 @@
 //! Layouts: `{1,0:T(8,128)(2,1)S(1)}` (facts: grammar section 3.2).
 
-use super::cursor::{Input, Outcome, eat, expected, list, peek, problem, space, symbol};
+use super::cursor::{Input, Outcome, eat, expected, list, peek, problem, space, split, symbol};
 use super::error::Kind;
 use super::lexeme::{integer, word};
+use super::value::brackets;
 use crate::hlo::{ElementType, Layout, SplitConfig, Tile};
 use smallvec::SmallVec;
 
@@ -56,8 +57,9 @@ fn eat_part<'a>(input: Input<'a>, part: &'static str) -> (Input<'a>, bool) {
 /// What stands behind the colon, in the one order that is allowed.
 fn layout_parts<'a>(input: Input<'a>, layout: &mut Layout) -> Outcome<'a, ()> {
     let mut input = input;
+    let mut sparse = false;
     if let (rest, true) = eat_part(input, "D") {
-        input = level_types(rest)?.0;
+        (input, sparse) = level_types(rest)?;
     }
     if let (rest, true) = eat_part(input, "T") {
         input = tiles(rest, layout)?.0;
@@ -84,11 +86,12 @@ fn layout_parts<'a>(input: Input<'a>, layout: &mut Layout) -> Outcome<'a, ()> {
     if let (rest, true) = eat_part(input, "SC") {
         input = split_configs(rest, layout)?.0;
     }
-    if let (_, true) = eat_part(input, "P") {
-        return problem(
-            space(input),
-            Kind::Wrong("a physical shape belongs to sparse arrays, which are gone"),
-        );
+    if let (rest, true) = eat_part(input, "P") {
+        if !sparse || peek(rest) != b'(' || peek(split(space(rest), 1).1) != b'(' {
+            let why = "a physical shape belongs to the sparse arrays of earlier versions";
+            return problem(space(input), Kind::Wrong(why));
+        }
+        input = brackets(rest)?.0;
     }
     if let (rest, true) = eat_part(input, "M") {
         (input, layout.dynamic_shape_metadata_prefix_bytes) = parenthesised_integer(rest)?;
@@ -113,17 +116,20 @@ fn parenthesised_type<'a>(input: Input<'a>) -> Outcome<'a, ElementType> {
     Ok((input, kind))
 }
 
-/// `(D,C+,S~)`: level types of sparse arrays, of which nothing is kept.
-fn level_types<'a>(input: Input<'a>) -> Outcome<'a, ()> {
-    list(input, '(', ')', |input| {
+/// `(D,C+,S~)`: level types of sparse arrays. Whether any is sparse.
+fn level_types<'a>(input: Input<'a>) -> Outcome<'a, bool> {
+    let mut sparse = false;
+    let (input, ()) = list(input, '(', ')', |input| {
         let (rest, level) = word(input)?;
         if !matches!(level, "D" | "C" | "S" | "H") {
             return expected(space(input), "`D`, `C`, `S` or `H`");
         }
         let (rest, _) = eat(rest, '+');
         let (rest, _) = eat(rest, '~');
+        sparse |= level != "D";
         Ok((rest, ()))
-    })
+    })?;
+    Ok((input, sparse))
 }
 
 /// `(8,128)(2,1)`: tiles; there may be none.

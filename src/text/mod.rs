@@ -5,19 +5,25 @@
 //! that build something also take the [`reader::Reader`], which owns the arenas, the names of the
 //! computations that are open, and caches of the few distinct shapes and shardings of a text.
 
-#![allow(dead_code, reason = "the language is not complete yet")]
-
+mod accuracy;
+mod asynchronous;
 mod attribute;
+mod called;
+mod check;
+mod collective;
 mod computation;
 mod cursor;
+mod domain;
 mod error;
 mod header;
+mod infer;
 mod instruction;
 mod layout;
 mod lexeme;
 mod literal;
 mod mesh;
 mod metadata;
+mod number;
 mod opcode;
 mod operand;
 mod origin;
@@ -26,12 +32,14 @@ mod shape;
 mod sharding;
 mod tables;
 mod value;
+mod window;
+mod words;
 
 pub use error::{Location, ParseError, location};
 pub use reader::Warning;
 
-use crate::hlo::Module;
-use cursor::{Input, Outcome, expected, peek, space};
+use crate::hlo::{Form, Module};
+use cursor::{Input, Outcome, peek, space};
 use error::Problem;
 use reader::Reader;
 
@@ -135,14 +143,14 @@ fn headerless<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, &'a 
     let (_, is_entry) = lexeme::eat_keyword(input, "ENTRY");
     let second = lexeme::name(input).map_or(0, |(rest, _)| peek(rest));
     if !is_entry && second != b'{' {
-        return expected(space(input), "`HloModule`");
+        reader.form = Form::SingleInstruction;
+        let (input, ()) = instruction::single_instruction(input, reader)?;
+        return Ok((input, "_"));
     }
+    reader.form = Form::Headerless;
     let (input, ()) = computations(input, reader)?;
-    let name = reader
-        .entry
-        .and_then(|entry| reader.computations.get(entry.index()))
-        .or(reader.computations.last())
-        .map_or("", |computation| computation.name);
+    let entry = reader.entry.and_then(|entry| reader.computations.get(entry.index()));
+    let name = entry.or(reader.computations.last()).map_or("", |computation| computation.name);
     Ok((input, name))
 }
 

@@ -53,6 +53,12 @@ impl Names {
         self.0 |= 1 << name as u32;
     }
 
+    /// This set and another.
+    #[inline]
+    pub(super) const fn and(self, other: Names) -> Names {
+        Names(self.0 | other.0)
+    }
+
     /// The first name that is in this set and not in another.
     pub(super) fn first_missing(self, from: Names) -> Option<AttributeName> {
         let missing = self.0 & !from.0;
@@ -74,6 +80,14 @@ pub(super) struct Rule {
     pub(super) optional: Names,
 }
 
+impl Rule {
+    /// Its own attributes.
+    #[inline]
+    pub(super) const fn allowed(&self) -> Names {
+        self.required.and(self.optional)
+    }
+}
+
 /// Attributes that every instruction may have.
 pub(super) const COMMON: Names = {
     use AttributeName::*;
@@ -89,6 +103,39 @@ pub(super) const COMMON: Names = {
     ])
 };
 
+/// Attributes of async-start that the word `X-start` takes beside those of X.
+pub(super) const OF_START: Names =
+    Names::of(&[AttributeName::AsyncExecutionThread, AttributeName::OutputToOperandAliasing]);
+
+/// Attributes of earlier versions that say nothing to an analysis: on any instruction.
+pub(super) const OLDER: Names = {
+    use AttributeName::*;
+    Names::of(&[
+        AllReduceId,
+        AsyncGroupId,
+        Barrier,
+        IsCrossProgramPrefetch,
+        Opaque,
+        OperationQueueId,
+        OuterDimensionPartitions,
+        Sparsity,
+        WaitOnOperationQueues,
+    ])
+};
+
+/// What an attribute of an earlier version is called now.
+pub(super) const fn present_name(name: AttributeName) -> Option<AttributeName> {
+    Some(match name {
+        AttributeName::OutputWindowDims => AttributeName::OffsetDims,
+        AttributeName::ElidedWindowDims => AttributeName::CollapsedSliceDims,
+        AttributeName::GatherDimsToOperandDims => AttributeName::StartIndexMap,
+        AttributeName::WindowBounds => AttributeName::SliceSizes,
+        AttributeName::ConvKind => AttributeName::ConvolutionKind,
+        AttributeName::OriginalValue => AttributeName::Origin,
+        _ => return None,
+    })
+}
+
 /// The rule of an opcode.
 #[inline]
 pub(super) const fn rule(opcode: Opcode) -> &'static Rule {
@@ -97,7 +144,7 @@ pub(super) const fn rule(opcode: Opcode) -> &'static Rule {
 
 macro_rules! rules {
     ($($opcode:ident: $operands:expr, $shape:ident, [$($required:ident),*], [$($optional:ident),*];)+) => {
-        static RULES: [Rule; Opcode::ALL.len()] = [$(Rule {
+        const TABLE: [Rule; Opcode::ALL.len()] = [$(Rule {
             opcode: Opcode::$opcode,
             operands: $operands,
             shape: ResultShape::$shape,
@@ -106,6 +153,17 @@ macro_rules! rules {
         }),+];
     };
 }
+
+static RULES: [Rule; Opcode::ALL.len()] = TABLE;
+
+// The table stands in the order of the opcodes.
+const _: () = {
+    let mut at = 0;
+    while at < TABLE.len() {
+        assert!(TABLE[at].opcode as usize == at);
+        at += 1;
+    }
+};
 
 use Operands::{Any, Even, Exactly, Odd};
 
@@ -152,7 +210,7 @@ rules! {
     Conditional: Any, Inferred, [], [BranchComputations, FalseComputation, TrueComputation];
     Constant: Exactly(0), Written, [], [];
     Convert: Exactly(1), Written, [], [];
-    Convolution: Exactly(2), Inferred, [DimLabels], [Algorithm, BatchGroupCount, ConvKind, ConvolutionKind, FeatureGroupCount, OperandPrecision, SparsityConfig, Window];
+    Convolution: Exactly(2), Inferred, [DimLabels], [Algorithm, BatchGroupCount, ConvolutionKind, FeatureGroupCount, OperandPrecision, SparsityConfig, Window];
     Copy: Exactly(1), Inferred, [], [];
     CopyDone: Exactly(1), Written, [], [];
     CopyStart: Exactly(1), Written, [], [CrossProgramPrefetchIndex];
@@ -256,6 +314,27 @@ pub(super) enum OpcodeWord {
     Update(Opcode),
     /// `X-done`.
     Done(Opcode),
+    /// A word of an earlier version for the opcode.
+    Older(Opcode),
+    /// A comparison of an earlier version, by the direction it has now.
+    OlderCompare(&'static str),
+    /// An opcode that is not known, or gone: it is kept as a custom call.
+    Unknown,
+}
+
+impl OpcodeWord {
+    /// The opcode of the instruction.
+    #[inline]
+    pub(super) const fn own(self) -> Opcode {
+        match self {
+            OpcodeWord::Plain(opcode) | OpcodeWord::Older(opcode) => opcode,
+            OpcodeWord::Start(_) => Opcode::AsyncStart,
+            OpcodeWord::Update(_) => Opcode::AsyncUpdate,
+            OpcodeWord::Done(_) => Opcode::AsyncDone,
+            OpcodeWord::OlderCompare(_) => Opcode::Compare,
+            OpcodeWord::Unknown => Opcode::CustomCall,
+        }
+    }
 }
 
 static WORDS: LazyLock<FxHashMap<&'static str, Opcode>> =
@@ -266,8 +345,26 @@ static WORDS: LazyLock<FxHashMap<&'static str, Opcode>> =
 pub(super) fn opcode_word(word: &str) -> Option<OpcodeWord> {
     match WORDS.get(word) {
         Some(&opcode) => Some(OpcodeWord::Plain(opcode)),
-        None => sugar(word),
+        None => sugar(word).or_else(|| older(word)),
     }
+}
+
+/// Opcodes of versions before 2023.
+fn older(word: &str) -> Option<OpcodeWord> {
+    Some(match word {
+        "cross-replica-sum" => OpcodeWord::Older(Opcode::AllReduce),
+        "generate-token" => OpcodeWord::Older(Opcode::AfterAll),
+        "clz" => OpcodeWord::Older(Opcode::CountLeadingZeros),
+        "tuple-select" => OpcodeWord::Older(Opcode::Select),
+        "equal-to" => OpcodeWord::OlderCompare("EQ"),
+        "not-equal-to" => OpcodeWord::OlderCompare("NE"),
+        "greater-than" => OpcodeWord::OlderCompare("GT"),
+        "greater-than-or-equal-to" => OpcodeWord::OlderCompare("GE"),
+        "less-than" => OpcodeWord::OlderCompare("LT"),
+        "less-than-or-equal-to" => OpcodeWord::OlderCompare("LE"),
+        "trace" | "host-compute" => OpcodeWord::Unknown,
+        _ => return None,
+    })
 }
 
 fn sugar(word: &str) -> Option<OpcodeWord> {
@@ -309,13 +406,6 @@ pub(super) fn attribute_word(word: &str) -> Option<AttributeName> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn rules_stand_in_the_order_of_the_opcodes() {
-        for (at, rule) in RULES.iter().enumerate() {
-            assert_eq!(rule.opcode as usize, at);
-        }
-    }
 
     #[test]
     fn attribute_names_fit_the_set() {

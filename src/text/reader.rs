@@ -4,7 +4,7 @@ use super::Strictness;
 use super::cursor::{Input, Outcome, problem};
 use super::error::{Kind, ParseError};
 use crate::hlo::{
-    Attribute, Computation, ComputationId, FrameTables, Header, IdRange, Instruction,
+    Attribute, Computation, ComputationId, Form, FrameTables, Header, IdRange, Instruction,
     InstructionId, Metadata, MetadataId, Module, Opcode, Shape, ShapeId, Shapes, Sharding,
     ShardingId, Span,
 };
@@ -44,11 +44,14 @@ pub(super) struct Frame<'a> {
 pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) strictness: Strictness,
+    pub(super) form: Form,
     pub(super) warnings: Vec<Warning>,
     pub(super) header: Header<'a>,
     pub(super) frames: FrameTables<'a>,
     pub(super) shapes: Shapes,
     pub(super) shape_cache: FxHashMap<&'a str, ShapeId>,
+    /// Whether a shape had a sparse layout, as texts before 2020 do.
+    pub(super) has_sparse_layouts: bool,
     pub(super) shardings: Vec<Sharding<'a>>,
     pub(super) sharding_cache: FxHashMap<&'a str, ShardingId>,
     pub(super) sharding_texts: Vec<&'a str>,
@@ -82,11 +85,13 @@ impl<'a> Reader<'a> {
         Reader {
             text,
             strictness,
+            form: Form::Module,
             warnings: Vec::new(),
             header: Header::default(),
             frames: FrameTables::default(),
             shapes: Shapes::default(),
             shape_cache: FxHashMap::default(),
+            has_sparse_layouts: false,
             shardings: Vec::new(),
             sharding_cache: FxHashMap::default(),
             sharding_texts: Vec::new(),
@@ -138,9 +143,13 @@ impl<'a> Reader<'a> {
         outcome
     }
 
-    /// How many levels deep the reader is.
-    pub(super) fn depth(&self) -> u32 {
-        self.depth
+    /// How deeply tuple shapes may nest: they are read without recursion, so that the strict reader
+    /// can take what XLA takes. Analyses of a module that the lenient reader made may recurse.
+    pub(super) fn shape_depth(&self) -> usize {
+        match self.strictness {
+            Strictness::Strict => 8192,
+            Strictness::Lenient => MAX_DEPTH as usize,
+        }
     }
 
     // ---- computations ----
@@ -258,24 +267,26 @@ impl<'a> Reader<'a> {
         Some(self.shapes.get(self.own(id)?.shape))
     }
 
-    /// The operands of an instruction of the open computation.
-    pub(super) fn operands_of(&self, id: InstructionId) -> &[InstructionId] {
-        self.own(id)
-            .and_then(|instruction| self.operand_arena.get(instruction.operands.range()))
-            .unwrap_or(&[])
-    }
-
-    /// The attributes of an instruction of the open computation.
-    pub(super) fn attributes_of(&self, id: InstructionId) -> &[Attribute<'a>] {
-        self.own(id)
-            .and_then(|instruction| self.attribute_arena.get(instruction.attributes.range()))
-            .unwrap_or(&[])
-    }
-
     /// The id of a name of the open computation.
     #[inline]
     pub(super) fn named(&self, name: &str) -> Option<InstructionId> {
         self.frame.names.get(name).copied()
+    }
+
+    /// The last instruction of the open computation.
+    pub(super) fn last_own(&self) -> InstructionId {
+        InstructionId((self.frame.base + self.own_count() as u32).saturating_sub(1))
+    }
+
+    /// Whether operands that are not defined become parameters: at the top of a text of a single
+    /// instruction.
+    pub(super) fn makes_parameters(&self) -> bool {
+        self.form == Form::SingleInstruction && self.outer.is_empty()
+    }
+
+    /// How many parameters the open computation has.
+    pub(super) fn own_parameters(&self) -> usize {
+        self.frame.parameters.len()
     }
 
     /// Adds an instruction to the open computation, without a name to be found by.
@@ -339,14 +350,6 @@ impl<'a> Reader<'a> {
         self.frame.parameters.iter().all(|&number| (0..count).contains(&number))
     }
 
-    /// The shape of the root of the open computation.
-    pub(super) fn root_shape(&self) -> Option<ShapeId> {
-        match self.frame.root {
-            Some(root) => self.own(root).map(|instruction| instruction.shape),
-            None => self.own_instructions().last().map(|instruction| instruction.shape),
-        }
-    }
-
     /// Keeps metadata.
     pub(super) fn add_metadata(&mut self, metadata: Metadata<'a>) -> MetadataId {
         self.metadata.push(metadata);
@@ -365,6 +368,7 @@ impl<'a> Reader<'a> {
         Ok(Module {
             text: self.text,
             name,
+            form: self.form,
             header: self.header,
             frames: self.frames,
             computations: self.computations,

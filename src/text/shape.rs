@@ -2,9 +2,7 @@
 //!
 //! A dump has few distinct shape texts: the id of one that was read before is found by its text.
 
-use super::cursor::{
-    Input, Outcome, between, eat, expected, list, peek, problem, space, split, symbol,
-};
+use super::cursor::{Input, Outcome, eat, expected, list, peek, problem, space, split, symbol};
 use super::error::Kind;
 use super::layout::{layout, layout_extent, starts_layout};
 use super::lexeme::{integer, next_word, word, word_length};
@@ -100,7 +98,7 @@ fn tuple_extent(bytes: &[u8]) -> Option<usize> {
 
 fn uncached_shape<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, ShapeId> {
     if peek(input) == b'(' {
-        return reader.nested(input, tuple_shape);
+        return tuple_shape(input, reader);
     }
     if next_word(input) == "b" {
         let (rest, _) = word(input)?;
@@ -113,17 +111,42 @@ fn uncached_shape<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, 
     Ok((input, reader.shapes.intern(Shape::Array(array))))
 }
 
-fn tuple_shape<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, ShapeId> {
+/// A tuple. Nested tuples are followed without recursion, and only arrays in them are looked up by
+/// their text: a tuple would be scanned once for each level that it is in.
+fn tuple_shape<'a>(mut input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, ShapeId> {
     let mut elements: SmallVec<[ShapeId; 16]> = SmallVec::new();
-    let (input, ()) = list(input, '(', ')', |input| {
-        // A text is looked up at the outer level only: nested tuples would be scanned once a level.
-        let nested = peek(input) == b'(';
-        let (input, element) =
-            if nested { uncached_shape(input, reader)? } else { shape(input, reader)? };
-        elements.push(element);
-        Ok((input, ()))
-    })?;
-    Ok((input, reader.shapes.intern(Shape::Tuple(elements.as_slice().into()))))
+    // Where the elements of each open tuple start.
+    let mut open: SmallVec<[usize; 4]> = SmallVec::new();
+    loop {
+        if let (inside, true) = eat(input, '(') {
+            if open.len() >= reader.shape_depth() {
+                return problem(space(input), Kind::TooDeep);
+            }
+            open.push(elements.len());
+            input = inside;
+            if peek(input) != b')' {
+                continue;
+            }
+        } else {
+            let element;
+            (input, element) = shape(input, reader)?;
+            elements.push(element);
+        }
+        while let (rest, true) = eat(input, ')') {
+            input = rest;
+            let start = open.pop().unwrap_or(0);
+            let tuple = reader.shapes.intern(Shape::Tuple(elements[start..].into()));
+            if open.is_empty() {
+                return Ok((input, tuple));
+            }
+            elements.truncate(start);
+            elements.push(tuple);
+        }
+        match eat(input, ',') {
+            (rest, true) => input = rest,
+            _ => return expected(space(input), "`,` or `)`"),
+        }
+    }
 }
 
 /// An array, with its layout where it has one.
@@ -142,11 +165,29 @@ pub(super) fn array_shape<'a>(
     if !element_type.is_array() && !dimensions.is_empty() {
         return problem(start, Kind::Wrong("token and opaque have no dimensions"));
     }
+    if let (rest, true) = sparse_layout(input) {
+        reader.warn(space(input), "sparse layouts belong to an earlier version".to_owned());
+        reader.has_sparse_layouts = true;
+        return Ok((rest, ArrayShape { element_type, dimensions, layout: None }));
+    }
     if !starts_layout(input) {
         return Ok((input, ArrayShape { element_type, dimensions, layout: None }));
     }
     let (input, layout) = layout(input, dimensions.len())?;
     Ok((input, ArrayShape { element_type, dimensions, layout: Some(Box::new(layout)) }))
+}
+
+/// `sparse{10}`: the layout of sparse arrays until January 2020, of which nothing is kept.
+fn sparse_layout<'a>(input: Input<'a>) -> (Input<'a>, bool) {
+    let size = |rest| {
+        let (rest, ()) = symbol('{')(rest)?;
+        let (rest, _) = integer(rest)?;
+        symbol('}')(rest)
+    };
+    match word(input) {
+        Ok((rest, "sparse")) => size(rest).map_or((input, false), |(rest, ())| (rest, true)),
+        _ => (input, false),
+    }
 }
 
 fn element_type<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, ElementType> {
@@ -180,11 +221,4 @@ fn dimension<'a>(input: Input<'a>) -> Outcome<'a, Dimension> {
             problem(space(number), Kind::Wrong("the size of a dimension is between 0 and 2^63 - 1"))
         }
     }
-}
-
-/// A shape as it is written.
-pub(super) fn shape_text<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, &'a str> {
-    let start = space(input);
-    let (rest, _) = shape(input, reader)?;
-    Ok((rest, between(start, rest)))
 }

@@ -26,6 +26,11 @@ pub(super) fn shape_index<'a>(input: Input<'a>) -> Outcome<'a, ShapeIndex> {
     Ok((input, index))
 }
 
+/// An integer. XLA's reader takes nothing at all for one where a comma follows: it is -1 then.
+pub(super) fn alias_number<'a>(input: Input<'a>) -> Outcome<'a, i64> {
+    if peek(input) == b',' { Ok((input, -1)) } else { integer(input) }
+}
+
 /// `{1,2,3}`: a list of integers; the number of them.
 pub(super) fn integer_list<'a>(input: Input<'a>) -> Outcome<'a, usize> {
     let mut count = 0;
@@ -46,14 +51,28 @@ pub(super) fn integer_lists<'a>(input: Input<'a>) -> Outcome<'a, ()> {
 pub(super) fn any_value<'a>(input: Input<'a>) -> Outcome<'a, ()> {
     let start = space(input);
     let mut input = start;
+    loop {
+        match input.as_bytes().first() {
+            None | Some(b'}' | b')' | b']' | b',' | b'\n' | b'\r') => break,
+            Some(b'{' | b'(' | b'[') => input = brackets(input)?.0,
+            Some(b'"') => input = string(input)?.0,
+            Some(_) => input = after_character(input),
+        }
+    }
+    if input.len() == start.len() {
+        return expected(start, "a value");
+    }
+    Ok((input, ()))
+}
+
+/// A pair of brackets with whatever is in it; strings and nested brackets are followed.
+pub(super) fn brackets<'a>(input: Input<'a>) -> Outcome<'a, ()> {
+    let start = space(input);
+    let mut input = start;
     let mut open: Vec<u8> = Vec::new();
     loop {
         let Some(&byte) = input.as_bytes().first() else {
-            return if open.is_empty() && input.len() != start.len() {
-                Ok((input, ()))
-            } else {
-                problem(start, Kind::Unterminated("a value"))
-            };
+            return problem(start, Kind::Unterminated("a value"));
         };
         match byte {
             b'"' => {
@@ -63,17 +82,17 @@ pub(super) fn any_value<'a>(input: Input<'a>) -> Outcome<'a, ()> {
             b'{' | b'(' | b'[' => open.push(byte),
             b'}' | b')' | b']' => match (open.pop(), byte) {
                 (Some(b'{'), b'}') | (Some(b'('), b')') | (Some(b'['), b']') => {}
-                (None, _) => break,
                 _ => return expected(input, "a closing bracket that fits"),
             },
-            b',' | b'\n' | b'\r' if open.is_empty() => break,
             _ => {}
         }
-        let width = input.chars().next().map_or(1, char::len_utf8);
-        input = split(input, width).1;
+        input = after_character(input);
+        if open.is_empty() {
+            return Ok((input, ()));
+        }
     }
-    if input.len() == start.len() {
-        return expected(start, "a value");
-    }
-    Ok((input, ()))
+}
+
+fn after_character(input: Input<'_>) -> Input<'_> {
+    split(input, input.chars().next().map_or(0, char::len_utf8)).1
 }
