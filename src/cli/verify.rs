@@ -1,18 +1,97 @@
 //! `hlolint verify`.
 
 use super::exit::Exit;
-use clap::Args;
+use super::{globs, output, usage_error};
+use crate::dump::{self, Options, parallel};
+use crate::render;
+use crate::report::verify::{Choice, Report, verify};
+use crate::target::tpu::{Chip, RuleSet};
+use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Arguments of `hlolint verify`.
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
-    /// Dump directories, files, or `-`.
+    /// Dump directories, files, archives, or `-`.
     #[arg(required = true)]
     pub paths: Vec<PathBuf>,
+    /// How to write the result.
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Only modules whose names match; may be given several times.
+    #[arg(long, value_name = "GLOB")]
+    pub module: Vec<String>,
+    /// The chip, instead of the dump's own: v2, v3, v4, v5e, v5p, v6e, 7x.
+    #[arg(long, value_parser = chip)]
+    pub chip: Option<Chip>,
+    /// The libtpu release whose rules are taken, instead of the one the dump shows: 0.0.42.1.
+    #[arg(long, value_name = "VERSION", value_parser = rules)]
+    pub compiler: Option<RuleSet>,
+}
+
+/// The formats of `hlolint verify`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For a person.
+    #[default]
+    Text,
+    /// `hlolint.verify/1`.
+    Json,
+}
+
+fn chip(name: &str) -> Result<Chip, String> {
+    Chip::from_name(name).ok_or_else(|| "one of v2, v3, v4, v5e, v5p, v6e, 7x".to_owned())
+}
+
+fn rules(version: &str) -> Result<RuleSet, String> {
+    RuleSet::of_version(version).ok_or_else(|| "a version of libtpu, such as 0.0.42.1".to_owned())
 }
 
 /// Runs the command.
-pub fn run(_args: &VerifyArgs) -> Exit {
-    Exit::Failed
+pub fn run(args: &VerifyArgs) -> Exit {
+    let modules = match globs(&args.module) {
+        Ok(modules) => modules,
+        Err(message) => return usage_error(&message),
+    };
+    let options = Options { modules, ..Options::default() };
+    let report = report(args, &options);
+    for diagnostic in &report.diagnostics {
+        output::eprint(&format!("error: {diagnostic}\n"));
+    }
+    let written = match args.format {
+        Format::Text => render::verify::text(&report),
+        Format::Json => render::verify::json(&report),
+    };
+    output::print(&written);
+    exit(&report)
+}
+
+fn report(args: &VerifyArgs, options: &Options) -> Report {
+    let dump = dump::open(&args.paths, options);
+    for missing in &dump.missing {
+        output::eprint(&format!("note: {missing}: {}\n", missing.help()));
+    }
+    let choice = Choice { chip: args.chip, rules: args.compiler };
+    let outcomes =
+        parallel::map(dump.programs.iter().collect(), |program| verify(program, &choice));
+    let (mut modules, mut not_compared) = (Vec::new(), Vec::new());
+    let mut diagnostics = dump.diagnostics;
+    for outcome in outcomes {
+        modules.extend(outcome.module);
+        not_compared.extend(outcome.not_compared);
+        diagnostics.extend(outcome.diagnostics);
+    }
+    Report::new(modules, not_compared, diagnostics)
+}
+
+fn exit(report: &Report) -> Exit {
+    if !report.diagnostics.is_empty() {
+        Exit::Failed
+    } else if !report.is_hbm_exact() {
+        Exit::Findings
+    } else if report.modules.is_empty() {
+        Exit::NoHlo
+    } else {
+        Exit::Clean
+    }
 }

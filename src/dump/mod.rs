@@ -14,10 +14,11 @@ mod missing;
 #[cfg(feature = "mmap")]
 mod mmap;
 mod name;
-mod parallel;
+pub(crate) mod parallel;
 mod program;
 
 pub mod side;
+mod signs;
 mod source;
 
 pub use backend::backend_of;
@@ -25,6 +26,7 @@ pub use diagnostic::Diagnostic;
 pub use missing::{Missing, MissingKind};
 pub use name::{Content, FileName, SideKind, Stage};
 pub use program::Program;
+pub use signs::CompilerSigns;
 pub use source::{File, Limits, Source};
 
 use globset::GlobSet;

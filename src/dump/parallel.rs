@@ -2,13 +2,13 @@
 
 /// Applies a function to every item.
 #[cfg(feature = "parallel")]
-pub(super) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync + Send) -> Vec<R> {
+pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, work: impl Fn(T) -> R + Sync + Send) -> Vec<R> {
     use rayon::prelude::*;
     items.into_par_iter().map(work).collect()
 }
 
 /// Applies a function to every item.
 #[cfg(not(feature = "parallel"))]
-pub(super) fn map<T, R>(items: Vec<T>, work: impl Fn(T) -> R) -> Vec<R> {
+pub(crate) fn map<T, R>(items: Vec<T>, work: impl Fn(T) -> R) -> Vec<R> {
     items.into_iter().map(work).collect()
 }

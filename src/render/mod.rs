@@ -1,1 +1,3 @@
 //! Report data in; bytes for a terminal or a machine out. The only room with colours and widths.
+
+pub mod verify;

@@ -1,0 +1,182 @@
+//! One program in: its text analysed, XLA's own files read, both compared.
+
+use super::{ModuleReport, NotCompared, Oracle, Subject, compare};
+use crate::dump::side::{SideError, buffer_assignment, live_range, memory_usage_report};
+use crate::dump::{Diagnostic, File, Program, SideKind, Source, Stage, backend_of};
+use crate::graph::Dataflow;
+use crate::hlo::Module;
+use crate::memory;
+use crate::target::tpu::{Chip, RuleSet, detect};
+use crate::target::{Backend, Policy};
+use crate::text;
+
+/// What the user knows better than the dump.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The chip.
+    pub chip: Option<Chip>,
+    /// The rules of the compiler release.
+    pub rules: Option<RuleSet>,
+}
+
+/// What came of one program.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// How it compares.
+    pub module: Option<ModuleReport>,
+    /// Why it was not compared.
+    pub not_compared: Option<NotCompared>,
+    /// What could not be read.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Analyses a program and compares it with what XLA wrote beside it.
+pub fn verify(program: &Program, choice: &Choice) -> Outcome {
+    let mut outcome = Outcome::default();
+    if let Some(why) = not_comparable(program) {
+        let file = program.text.label().to_owned();
+        outcome.not_compared = Some(NotCompared { file, why });
+        return outcome;
+    }
+    let files = Files::read(program, &mut outcome.diagnostics);
+    let diagnostics = &mut outcome.diagnostics;
+    let assignment = files.parse(&files.assignment, buffer_assignment::parse, diagnostics);
+    let live_ranges = files.parse(&files.live_ranges, live_range::parse, diagnostics);
+    let report = files.parse(&files.report, memory_usage_report::parse, diagnostics);
+    let oracle = Oracle {
+        assignment: assignment.as_ref(),
+        live_ranges: live_ranges
+            .as_ref()
+            .or(assignment.as_ref().and_then(|assignment| assignment.live_ranges.as_ref())),
+        report: report.as_ref(),
+    };
+    if oracle.is_empty() {
+        return outcome;
+    }
+    match analyse(program, choice, &oracle) {
+        Ok(module) => outcome.module = Some(module),
+        Err(diagnostic) => outcome.diagnostics.push(diagnostic),
+    }
+    outcome
+}
+
+/// Why a program has nothing to compare with.
+fn not_comparable(program: &Program) -> Option<&'static str> {
+    const FIGURES: [SideKind; 3] =
+        [SideKind::BufferAssignment, SideKind::LiveRange, SideKind::MemoryUsageReport];
+    if !FIGURES.iter().any(|kind| program.side(*kind).is_some()) {
+        return Some("XLA wrote no figures beside it");
+    }
+    let is_theirs = matches!(
+        program.stage,
+        Stage::AfterOptimizations
+            | Stage::AfterBufferAssignment
+            | Stage::OomIntermediate
+            | Stage::AfterCodegen
+    );
+    (!is_theirs).then_some("the text that XLA's figures belong to (after_optimizations) is missing")
+}
+
+/// XLA's files.
+struct Files {
+    assignment: Option<Source>,
+    live_ranges: Option<Source>,
+    report: Option<Source>,
+}
+
+impl Files {
+    fn read(program: &Program, diagnostics: &mut Vec<Diagnostic>) -> Files {
+        let mut read = |kind| {
+            let read = program.side(kind).map(File::read)?;
+            read.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()
+        };
+        Files {
+            assignment: read(SideKind::BufferAssignment),
+            live_ranges: read(SideKind::LiveRange),
+            report: read(SideKind::MemoryUsageReport),
+        }
+    }
+
+    fn parse<'s, T>(
+        &'s self,
+        source: &'s Option<Source>,
+        parse: impl FnOnce(&'s str) -> Result<T, SideError>,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<T> {
+        let source = source.as_ref()?;
+        let parsed = source
+            .text()
+            .and_then(|text| parse(text).map_err(|error| error.in_file(source.label())));
+        parsed.map_err(|diagnostic| diagnostics.push(diagnostic)).ok()
+    }
+}
+
+fn analyse(
+    program: &Program,
+    choice: &Choice,
+    oracle: &Oracle<'_>,
+) -> Result<ModuleReport, Diagnostic> {
+    let label = program.text.label();
+    let text = program.text.text()?;
+    let parsed = text::parse(text).map_err(|error| {
+        let place = error.location(text.as_bytes());
+        Diagnostic::new(label, error.message.clone(), "dump the module again")
+            .at_line(place.line as u64)
+    })?;
+    let module = &parsed.module;
+    let machine = Machine::of(program, module, choice)?;
+    let graph = Dataflow::new(module);
+    let profile = memory::analyse(&graph, &machine.policy).map_err(|error| {
+        Diagnostic::new(label, error.to_string(), "report it with this text")
+    })?;
+    let subject = Subject {
+        module,
+        profile: &profile,
+        results_are_required: machine.policy.rules.results_are_required,
+    };
+    Ok(ModuleReport {
+        name: module.name.to_owned(),
+        file: label.to_owned(),
+        backend: match machine.policy.backend {
+            Backend::Tpu => "tpu",
+            Backend::Gpu => "gpu",
+            Backend::Cpu => "cpu",
+        },
+        chip: machine.chip.map(Chip::name),
+        compiler: machine.compiler,
+        caveats: profile.caveats.clone(),
+        duplicates: program.duplicates.clone(),
+        figures: compare(&subject, oracle),
+    })
+}
+
+/// The machine and compiler of a program.
+struct Machine {
+    policy: Policy,
+    chip: Option<Chip>,
+    compiler: String,
+}
+
+impl Machine {
+    fn of(program: &Program, module: &Module<'_>, choice: &Choice) -> Result<Machine, Diagnostic> {
+        let backend = program.backend.or_else(|| backend_of(module)).unwrap_or(Backend::Cpu);
+        if backend != Backend::Tpu {
+            let compiler = "natural sizes".to_owned();
+            return Ok(Machine { policy: Policy::natural(backend), chip: None, compiler });
+        }
+        let chip = choice.chip.or(program.chip);
+        let signs = program.compiler_signs()?;
+        let detected = detect(&signs.with_text(module.text, chip));
+        let rules = choice.rules.unwrap_or(detected.rules);
+        let mut policy = Policy::tpu(chip.unwrap_or(Chip::V5e), rules);
+        if chip.is_none() {
+            policy.caveats.push("the dump does not name its chip; v5e is assumed".to_owned());
+        }
+        let why = match choice.rules {
+            Some(_) => "as asked for",
+            None => &detected.why,
+        };
+        let compiler = format!("rules of libtpu {}: {why}", rules.first_version());
+        Ok(Machine { policy, chip, compiler })
+    }
+}
