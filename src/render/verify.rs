@@ -105,11 +105,7 @@ fn write_disagreement(first: &Disagreement, out: &mut impl Write) -> fmt::Result
         Figure::Total => "total",
         Figure::Required => "required",
     };
-    write!(
-        out,
-        "  first: {figure} of {}: ours {}, XLA {}",
-        first.subject, first.ours, first.xla
-    )?;
+    write!(out, "  first: {figure} of {}: ours {}, XLA {}", first.subject, first.ours, first.xla)?;
     match first.line {
         Some(line) => writeln!(out, " (line {line} of its file)"),
         None => writeln!(out),

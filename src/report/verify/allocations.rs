@@ -1,6 +1,8 @@
 //! Allocations, offsets, and totals by memory space.
 
-use super::{Count, Differences, Disagreement, Figure, Oracle, Ours, Pair, Space, named};
+use super::{
+    Count, Differences, Disagreement, Figure, Oracle, Ours, Pair, Space, is_left_out, named,
+};
 use crate::dump::side::buffer_assignment::{AllocationRecord, BufferAssignment};
 use crate::dump::side::memory_usage_report::MemoryUsageReport;
 use crate::memory::{Allocation, AllocationId, AllocationKind};
@@ -17,7 +19,7 @@ pub(super) fn compare(
     let mut allocations = Count::default();
     let mut offsets = Count::default();
     let mut unpaired: BTreeSet<u32> = (0..ours.profile.allocations.len() as u32)
-        .filter(|&at| !ours.profile.allocation(AllocationId(at)).is_preset)
+        .filter(|&at| !is_left_out(ours.profile.allocation(AllocationId(at))))
         .collect();
     for record in &assignment.allocations {
         if is_preset(ours, record) {

@@ -14,7 +14,8 @@ use crate::dump::side::buffer_assignment::BufferAssignment;
 use crate::dump::side::live_range::LiveRanges;
 use crate::dump::side::memory_usage_report::MemoryUsageReport;
 use crate::hlo::Module;
-use crate::memory::{MemoryProfile, ValueId};
+use crate::memory::{Allocation, MemoryProfile, ValueId};
+use crate::target::tpu::space;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -151,8 +152,6 @@ pub enum Figure {
     Schedule,
     /// When a value is alive.
     LiveRange,
-    /// The live peak of HBM.
-    Peak,
     /// XLA's live-range peak.
     XlaLiveRangePeak,
     /// Size, kind or members of an allocation.
@@ -163,6 +162,8 @@ pub enum Figure {
     Total,
     /// What XLA compares with the capacity.
     Required,
+    /// The live peak of HBM.
+    Peak,
 }
 
 /// How one module compares. What XLA's files do not say is `None`.
@@ -209,9 +210,6 @@ pub fn compare(subject: &Subject<'_>, oracle: &Oracle<'_>) -> Figures {
         figures.schedule = Some(values::schedule(&ours, live_ranges, &mut differences));
         figures.live_ranges = Some(values::live_ranges(&ours, live_ranges, &mut differences));
         figures.xla_live_range_peak = peaks::live_range_peak(&ours, live_ranges, &mut differences);
-        if let Some(assignment) = oracle.assignment {
-            figures.peak = peaks::peak(&ours, assignment, live_ranges, &mut differences);
-        }
     }
     if let Some(assignment) = oracle.assignment {
         let (allocations, offsets) = allocations::compare(&ours, assignment, &mut differences);
@@ -222,6 +220,9 @@ pub fn compare(subject: &Subject<'_>, oracle: &Oracle<'_>) -> Figures {
     figures.spaces = allocations::spaces(&ours, oracle, &mut differences);
     figures.total =
         figures.spaces.iter().find(|space| space.memory_space == 0).map(|space| space.total);
+    if let (Some(assignment), Some(live_ranges)) = (oracle.assignment, oracle.live_ranges) {
+        figures.peak = peaks::peak(&ours, assignment, live_ranges, &mut differences);
+    }
     figures.exact = differences.first.is_none();
     figures.hbm_exact = !differences.in_hbm;
     figures.first_disagreement = differences.first;
@@ -234,7 +235,7 @@ struct Ours<'a> {
     profile: &'a MemoryProfile,
     results_are_required: bool,
     by_name: FxHashMap<(&'a str, &'a [u32]), ValueId>,
-    /// Memory spaces whose values the compiler placed before buffer assignment.
+    /// Memory spaces whose values memory space assignment placed: VMEM, CMEM.
     preset: BTreeSet<i64>,
 }
 
@@ -247,7 +248,7 @@ impl<'a> Ours<'a> {
             let name = module.instruction(value.instruction).name;
             by_name.entry((name, value.index.as_slice())).or_insert(ValueId(at as u32));
         }
-        let preset = profile.allocations.iter().filter(|allocation| allocation.is_preset);
+        let preset = profile.allocations.iter().filter(|allocation| is_left_out(allocation));
         let preset = preset.map(|allocation| allocation.memory_space).collect();
         Ours { module, profile, results_are_required, by_name, preset }
     }
@@ -255,6 +256,12 @@ impl<'a> Ours<'a> {
     fn value(&self, instruction: &str, index: &[u32]) -> Option<ValueId> {
         self.by_name.get(&(instruction, index)).copied()
     }
+}
+
+/// Whether only memory space assignment knows where an allocation's values stand. (SparseCore scratch
+/// is placed beforehand too, but all of it at the start.)
+fn is_left_out(allocation: &Allocation) -> bool {
+    allocation.is_preset && matches!(allocation.memory_space, space::VMEM | space::CMEM)
 }
 
 /// `%fusion.3{1,0}`, as XLA writes a value, with the sign that HLO text has.

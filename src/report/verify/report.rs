@@ -123,7 +123,7 @@ impl Scores {
         self.live_ranges += figures.live_ranges.unwrap_or_default();
         self.allocations += figures.allocations.unwrap_or_default();
         self.offsets += figures.offsets.unwrap_or_default();
-        let mut add = |score: &mut Count, is_exact: Option<bool>| {
+        let add = |score: &mut Count, is_exact: Option<bool>| {
             if let Some(is_exact) = is_exact {
                 score.add(is_exact);
             }

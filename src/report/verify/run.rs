@@ -126,9 +126,8 @@ fn analyse(
     let module = &parsed.module;
     let machine = Machine::of(program, module, choice)?;
     let graph = Dataflow::new(module);
-    let profile = memory::analyse(&graph, &machine.policy).map_err(|error| {
-        Diagnostic::new(label, error.to_string(), "report it with this text")
-    })?;
+    let profile = memory::analyse(&graph, &machine.policy)
+        .map_err(|error| Diagnostic::new(label, error.to_string(), "report it with this text"))?;
     let subject = Subject {
         module,
         profile: &profile,
