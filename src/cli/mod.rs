@@ -3,7 +3,6 @@
 mod args;
 mod check;
 mod exit;
-#[allow(dead_code, reason = "commands that use it follow")]
 mod output;
 mod parse;
 mod print;
@@ -26,7 +25,6 @@ pub fn main() -> ExitCode {
 }
 
 /// Says on the error stream what was used wrongly.
-#[allow(dead_code, reason = "commands that use it follow")]
 fn usage_error(message: &str) -> exit::Exit {
     output::eprint(&format!("error: {message}\n"));
     exit::Exit::Failed
@@ -36,7 +34,6 @@ fn usage_error(message: &str) -> exit::Exit {
 ///
 /// # Errors
 /// What is wrong with a pattern.
-#[allow(dead_code, reason = "commands that use it follow")]
 fn globs(patterns: &[String]) -> Result<Option<globset::GlobSet>, String> {
     if patterns.is_empty() {
         return Ok(None);

@@ -30,6 +30,22 @@ pub enum Stage {
     Pass,
 }
 
+impl Stage {
+    /// The name that reports print, close to that of the file.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Stage::AfterOptimizations => "after_optimizations",
+            Stage::AfterBufferAssignment => "after_buffer_assignment",
+            Stage::OomIntermediate => "oom_intermediate",
+            Stage::AfterCodegen => "after_codegen",
+            Stage::BeforeBufferAssignment => "before_buffer_assignment",
+            Stage::Unnamed => "unnamed",
+            Stage::BeforeOptimizations => "before_optimizations",
+            Stage::Pass => "pass",
+        }
+    }
+}
+
 /// A file that XLA writes beside the texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SideKind {

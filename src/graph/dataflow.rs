@@ -111,6 +111,11 @@ impl<'m> Dataflow<'m> {
         self.loops.iter().find(|found| found.body == id || found.condition == id)
     }
 
+    /// How often a computation runs in one execution of the program.
+    pub fn repetition(&self, id: ComputationId) -> super::Repetition {
+        super::repetition::repetition(self, id)
+    }
+
     /// Instructions of a computation, every one behind its operands: from those without users, in
     /// text order, depth first, operand 0 first (XLA `HloComputation::MakeInstructionPostOrder`).
     /// Dead `copy-done` and `async-done` come last (measured).

@@ -5,7 +5,9 @@ mod dataflow;
 mod kinds;
 mod loops;
 mod order;
+mod repetition;
 
 pub use dataflow::{Caller, Dataflow, Edge};
 pub use kinds::ComputationKind;
 pub use loops::{Loop, TripCountSource};
+pub use repetition::Repetition;

@@ -1,1 +1,23 @@
 //! A program and its analyses in; findings out. One rule a file in `rules/`.
+
+mod arguments;
+mod composition;
+mod context;
+mod finding;
+mod host_transfer;
+mod materiality;
+mod mesh;
+mod registry;
+mod rule;
+pub mod rules;
+mod stacked;
+mod upstream;
+
+pub use arguments::{Argument, arguments, unescape};
+pub use composition::{Cause, Composition, Group, Row, is_backward_name as is_backward};
+pub use context::{Capacity, Context};
+pub use finding::{Confidence, Finding, Level, Location, Provenance, Reference, Remedy, Source};
+pub use host_transfer::{HostTransfer, TransferKind, host_transfers};
+pub use mesh::{Axis, Mesh};
+pub use registry::rules as all_rules;
+pub use rule::{Meta, Rule};

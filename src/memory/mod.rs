@@ -33,7 +33,7 @@ use crate::target::Policy;
 
 pub use analysis::Analysis;
 pub use edits::Edit;
-pub use origin::{Origin, origin};
+pub use origin::{Origin, origin, origin_at};
 pub use profile::{
     Allocation, AllocationId, AllocationKind, Buffer, BufferId, Exactness, LiveRange,
     MemoryProfile, Slice, SpaceUsage, Value, ValueId,

@@ -20,16 +20,21 @@ const MAX_STEPS: usize = 1000;
 
 /// The first instruction upstream that computes what a value holds.
 pub fn origin(graph: &Dataflow<'_>, value: &Value) -> Origin {
+    origin_at(graph, value.instruction, value.index.clone())
+}
+
+/// The same for what stands at an index of an instruction's result.
+pub fn origin_at(graph: &Dataflow<'_>, instruction: InstructionId, index: ShapeIndex) -> Origin {
     let module = graph.module();
     let mut search = Search { graph, module, visited_loops: SmallVec::new() };
-    let mut at = (value.instruction, value.index.clone());
+    let mut at = (instruction, index);
     for _ in 0..MAX_STEPS {
         match search.step(&at) {
             Some(next) => at = next,
             None => break,
         }
     }
-    Origin { instruction: at.0, inferred: at.0 != value.instruction }
+    Origin { instruction: at.0, inferred: at.0 != instruction }
 }
 
 type Place = (InstructionId, ShapeIndex);

@@ -19,6 +19,7 @@ pub(super) fn usage(
         add(usage, draft);
         if draft.is_temporary() {
             add_events(effective, draft, events);
+            add_table_events(analysis, effective, draft, events);
         }
     }
     spaces
@@ -72,8 +73,9 @@ fn finish(
     usage
 }
 
-/// Program points at which bytes start to live (positive) or have just ended.
-type Events = Vec<(u32, i128)>;
+/// Program points at which bytes start to live (positive) or have just ended: first those of
+/// arrays, then those of tuple tables, which only decide between points that are equal otherwise.
+type Events = Vec<(u32, (i128, i128))>;
 
 /// A group counts once while any of its values is alive.
 fn add_events(effective: &Effective, draft: &Draft, events: &mut Events) {
@@ -85,8 +87,8 @@ fn add_events(effective: &Effective, draft: &Draft, events: &mut Events) {
         ranges.sort_unstable();
         let mut open: Option<LiveRange> = None;
         let mut emit = |range: LiveRange| {
-            events.push((range.start, i128::from(group.bytes)));
-            events.push((range.end.saturating_add(1), -i128::from(group.bytes)));
+            events.push((range.start, (i128::from(group.bytes), 0)));
+            events.push((range.end.saturating_add(1), (-i128::from(group.bytes), 0)));
         };
         for &range in &ranges {
             match &mut open {
@@ -106,17 +108,33 @@ fn add_events(effective: &Effective, draft: &Draft, events: &mut Events) {
     }
 }
 
+/// Tables stand beside the heap and have no group.
+fn add_table_events(
+    analysis: &Analysis<'_, '_>,
+    effective: &Effective,
+    draft: &Draft,
+    events: &mut Events,
+) {
+    for &(value, _) in draft.members.iter().filter(|&&(value, _)| analysis.is_table(value)) {
+        if let Some(range) = effective.range(value) {
+            let bytes = i128::from(effective.value_bytes(value));
+            events.push((range.start, (0, bytes)));
+            events.push((range.end.saturating_add(1), (0, -bytes)));
+        }
+    }
+}
+
 /// The largest sum and the earliest point that has it. A program without temporaries peaks at its
 /// first point.
 fn peak(events: &mut Events) -> (u64, Option<u32>) {
     // At one point what has ended leaves before what starts comes.
     events.sort_unstable();
-    let (mut sum, mut largest, mut point) = (0_i128, 0_i128, 0_u32);
-    for &(at, bytes) in events.iter() {
-        sum += bytes;
+    let (mut sum, mut largest, mut point) = ((0_i128, 0_i128), (0_i128, 0_i128), 0_u32);
+    for &(at, (arrays, tables)) in events.iter() {
+        sum = (sum.0 + arrays, sum.1 + tables);
         if sum > largest {
             (largest, point) = (sum, at);
         }
     }
-    (u64::try_from(largest).unwrap_or(u64::MAX), Some(point))
+    (u64::try_from(largest.0).unwrap_or(u64::MAX), Some(point))
 }

@@ -1,3 +1,6 @@
 //! Report data in; bytes for a terminal or a machine out. The only room with colours and widths.
 
+pub mod json;
+mod style;
+pub mod text;
 pub mod verify;

@@ -1,3 +1,8 @@
 //! Results in; what a command says, as serialisable data, out.
 
+pub mod check;
+pub mod program;
 pub mod verify;
+
+pub use crate::config::{Unit, bytes, percent};
+pub use crate::lint::{Cause, Finding, Group, Level, Remedy, Row, Source};

@@ -1,0 +1,107 @@
+//! The program's arguments by the names the user gave them: `state['params']['w1']`.
+
+use crate::hlo::{InstructionId, Module};
+
+/// An entry parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// The parameter number.
+    pub number: i64,
+    /// The instruction in the analysed module.
+    pub instruction: InstructionId,
+    /// The path in the argument tree, `state['params']['w1']`; the instruction's name where the dump
+    /// does not tell.
+    pub path: String,
+}
+
+impl Argument {
+    /// The part of the path that the user would write a sharding for: the name and its first key
+    /// (`state['params']`), or the whole path where it is not nested.
+    pub fn group(&self) -> &str {
+        group(&self.path)
+    }
+}
+
+/// The name and first key of an argument path. Keys are `['a']`, `[0]` or `.a`.
+pub fn group(path: &str) -> &str {
+    let bytes = path.as_bytes();
+    let end_of_key = |start: usize| match bytes.get(start) {
+        Some(b'[') => path[start..].find(']').map(|at| start + at + 1),
+        Some(b'.') => {
+            Some(path[start + 1..].find(['[', '.']).map_or(path.len(), |at| start + 1 + at))
+        }
+        _ => None,
+    };
+    path.find(['[', '.']).and_then(end_of_key).map_or(path, |end| &path[..end])
+}
+
+/// All entry parameters in the order of their numbers. Names come from the analysed module's own
+/// metadata, else from `before`, the module as it was handed in.
+pub fn arguments(module: &Module<'_>, before: Option<&Module<'_>>) -> Vec<Argument> {
+    let handed_in = before.map(|before| (before, before.parameters(before.entry)));
+    let name_before = |position: usize| {
+        let (before, parameters) = handed_in.as_ref()?;
+        op_name(before, *parameters.get(position)?)
+    };
+    module
+        .parameters(module.entry)
+        .into_iter()
+        .enumerate()
+        .map(|(position, instruction)| Argument {
+            number: module.parameter_number(instruction).unwrap_or(position as i64),
+            instruction,
+            path: op_name(module, instruction)
+                .or_else(|| name_before(position))
+                .unwrap_or_else(|| module.instruction(instruction).name.to_owned()),
+        })
+        .collect()
+}
+
+fn op_name(module: &Module<'_>, instruction: InstructionId) -> Option<String> {
+    let name = module.metadata(instruction)?.op_name;
+    (!name.is_empty()).then(|| unescape(name))
+}
+
+/// A string of HLO text without its escapes (`\'` and the like; others stay as they are).
+pub fn unescape(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match (character, characters.peek()) {
+            ('\\', Some(&next @ ('\'' | '"' | '\\'))) => {
+                plain.push(next);
+                characters.next();
+            }
+            _ => plain.push(character),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{group, unescape};
+
+    #[test]
+    fn groups() {
+        let cases = [
+            ("state['params']['layers']['w1']", "state['params']"),
+            ("state['step']", "state['step']"),
+            ("opt_state[0].mu['w']", "opt_state[0]"),
+            ("state.params['w']", "state.params"),
+            ("tok", "tok"),
+            ("broken[", "broken["),
+            ("a.", "a."),
+            ("", ""),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(group(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn escapes() {
+        assert_eq!(unescape(r"state[\'m\'][\'emb\']"), "state['m']['emb']");
+        assert_eq!(unescape(r#"a\\b\"c\q\"#), r#"a\b"c\q\"#);
+    }
+}

@@ -1,0 +1,453 @@
+//! What is alive at the peak, grouped by cause. Arguments, results and constants live for the whole
+//! program; temporaries are told apart by where their data comes from and who keeps them.
+
+use super::stacked::{Stacked, stacked};
+use super::upstream::argument_upstream;
+use super::{Argument, Context, Source};
+use crate::hlo::{ArrayShape, Dimension, ElementType, InstructionId, ShapeId};
+use crate::memory::{Allocation, AllocationKind, Value, ValueId};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+/// Why bytes are alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The program's arguments.
+    Argument,
+    /// The program's results.
+    Output,
+    /// Constants of the program text.
+    Constant,
+    /// Slices that a loop keeps, one an iteration, for a later loop.
+    Residual,
+    /// As large as an argument, computed in the backward pass.
+    Gradient,
+    /// Arguments in another type or layout.
+    ArgumentCopy,
+    /// Values with a dimension of the batch.
+    Activation,
+    /// Anything else.
+    Other,
+}
+
+/// Equal buffers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Row {
+    /// Bytes of all of them.
+    pub bytes: u64,
+    /// How many there are.
+    pub count: u64,
+    /// What they are: a shape, an argument's path.
+    pub label: String,
+    /// The operation that computes them.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub operation: String,
+    /// The line that computes them.
+    pub source: Option<Source>,
+    /// One of them.
+    #[serde(skip)]
+    pub value: Option<ValueId>,
+}
+
+/// Bytes with one cause.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Group {
+    /// The cause.
+    pub cause: Cause,
+    /// Bytes of the group.
+    pub bytes: u64,
+    /// The cause in words.
+    pub title: String,
+    /// The line that causes it, where it is one.
+    pub source: Option<Source>,
+    /// Its buffers, the largest first.
+    pub rows: Vec<Row>,
+}
+
+/// What is alive at the peak: groups, the largest first.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Composition {
+    /// The groups.
+    pub groups: Vec<Group>,
+}
+
+impl Composition {
+    /// The bytes of all groups of a cause.
+    pub fn bytes(&self, cause: Cause) -> u64 {
+        self.groups.iter().filter(|group| group.cause == cause).map(|group| group.bytes).sum()
+    }
+}
+
+/// A temporary alive at the peak and why it is.
+struct Alive {
+    value: ValueId,
+    size_bytes: u64,
+    cause: Cause,
+    stacked: Option<Stacked>,
+}
+
+/// Groups what is alive at the peak of HBM.
+pub(super) fn compose(context: &Context<'_>) -> Composition {
+    let Some(point) = context.hbm().peak_point else { return Composition::default() };
+    let mut groups = whole_program(context);
+    let known = Known::of(context);
+    let mut alive: Vec<Alive> = temporaries(context, point)
+        .into_iter()
+        .map(|(value, size_bytes)| classify(context, &known, value, size_bytes))
+        .collect();
+    fold(&mut alive, context.hbm().total_bytes);
+    groups.extend(residuals(context, &alive));
+    for cause in [Cause::Gradient, Cause::ArgumentCopy, Cause::Activation, Cause::Other] {
+        groups.extend(plain_group(context, cause, &alive));
+    }
+    groups.retain(|group| group.bytes > 0);
+    groups.sort_by_key(|group| {
+        (group.cause == Cause::Other, std::cmp::Reverse(group.bytes), group.cause)
+    });
+    Composition { groups }
+}
+
+/// Arguments, results and constants.
+fn whole_program(context: &Context<'_>) -> Vec<Group> {
+    let mut arguments: [Vec<Row>; 2] = Default::default();
+    let (mut results, mut constants) = (Vec::new(), Vec::new());
+    let paths: FxHashMap<i64, &Argument> =
+        context.arguments.iter().map(|argument| (argument.number, argument)).collect();
+    for allocation in context.profile.allocations.iter().filter(|a| a.memory_space == 0) {
+        let size_bytes = allocation.size_bytes;
+        match &allocation.kind {
+            AllocationKind::Parameter { number, .. } => {
+                let label = paths.get(number).map_or("?", |argument| argument.group());
+                let donated = usize::from(allocation.maybe_live_out);
+                arguments[donated].push(whole_row(label.to_owned(), size_bytes, None));
+            }
+            AllocationKind::Constant => {
+                constants.push(buffer_row(context, allocation, size_bytes));
+            }
+            AllocationKind::Temporary if allocation.maybe_live_out => {
+                results.push(buffer_row(context, allocation, size_bytes));
+            }
+            AllocationKind::Temporary | AllocationKind::ThreadLocal => {}
+        }
+    }
+    let [kept, donated] = arguments;
+    let group = |cause, title: &str, rows: Vec<Row>| {
+        let rows = merge(rows);
+        let bytes = rows.iter().map(|row| row.bytes).sum();
+        Group { cause, bytes, title: title.to_owned(), source: None, rows }
+    };
+    let mut result = group(Cause::Output, "results", results);
+    if result.rows.len() == 1 && result.rows[0].count == 1 {
+        "result".clone_into(&mut result.title);
+    }
+    if result_is_carried(context) {
+        result.title.push_str(", and the loop's carry");
+    }
+    vec![
+        group(Cause::Argument, "arguments, donated", donated),
+        group(Cause::Argument, "arguments, not donated", kept),
+        result,
+        group(Cause::Constant, "constants", constants),
+    ]
+}
+
+/// Whether the largest result is carried by a loop all along.
+fn result_is_carried(context: &Context<'_>) -> bool {
+    let largest = context
+        .profile
+        .allocations
+        .iter()
+        .filter(|a| a.memory_space == 0 && a.maybe_live_out && a.kind == AllocationKind::Temporary)
+        .max_by_key(|a| a.size_bytes);
+    largest.is_some_and(|allocation| {
+        allocation.values.iter().any(|&id| {
+            let value = context.profile.value(id);
+            value.is_phi && value.size_bytes == allocation.size_bytes
+        })
+    })
+}
+
+fn whole_row(label: String, bytes: u64, value: Option<ValueId>) -> Row {
+    Row { bytes, count: 1, label, operation: String::new(), source: None, value }
+}
+
+/// The row of an allocation, named after its largest value.
+fn buffer_row(context: &Context<'_>, allocation: &Allocation, bytes: u64) -> Row {
+    let largest = allocation
+        .values
+        .iter()
+        .copied()
+        .max_by_key(|&id| (context.profile.value(id).size_bytes, std::cmp::Reverse(id)));
+    match largest {
+        Some(value) => value_row(context, value, bytes),
+        None => whole_row(String::new(), bytes, None),
+    }
+}
+
+/// Values alive at a point that no other value shares its memory with then: of those that do, the
+/// largest. Tuple tables and what was placed before are left out.
+fn temporaries(context: &Context<'_>, point: u32) -> Vec<(ValueId, u64)> {
+    let mut alive = Vec::new();
+    for allocation in &context.profile.allocations {
+        if allocation.memory_space != 0 || !allocation.is_temporary() || allocation.is_preset {
+            continue;
+        }
+        let mut placed: Vec<(u64, u64, ValueId)> = allocation
+            .values
+            .iter()
+            .filter_map(|&id| {
+                let value = context.profile.value(id);
+                let (live, place) = (value.live?, value.place?);
+                let is_alive = live.start <= point && point <= live.end;
+                let is_array = context.module.shapes.get(value.shape).array().is_some();
+                (is_alive && is_array && value.size_bytes > 0).then_some((
+                    place.offset_bytes,
+                    value.size_bytes,
+                    id,
+                ))
+            })
+            .collect();
+        placed.sort_by_key(|&(offset, size, id)| (offset, std::cmp::Reverse(size), id));
+        let mut end = 0;
+        for (offset, size, id) in placed {
+            if offset >= end {
+                alive.push((id, size));
+                end = offset.saturating_add(size);
+            }
+        }
+    }
+    alive
+}
+
+/// What classification compares with.
+struct Known {
+    /// Element types, dimensions and element counts of arguments.
+    arguments: Vec<ArgumentShape>,
+    /// First dimensions of arguments that are no part of the state: they count the batch.
+    batch: Vec<u64>,
+}
+
+struct ArgumentShape {
+    element_type: ElementType,
+    dimensions: Vec<Dimension>,
+    elements: Option<u64>,
+}
+
+impl Known {
+    fn of(context: &Context<'_>) -> Known {
+        let array = |id: InstructionId| {
+            let array = context.module.shape(id).array()?;
+            (!array.dimensions.is_empty()).then_some(array)
+        };
+        let arguments = context
+            .arguments
+            .iter()
+            .filter_map(|argument| array(argument.instruction))
+            .map(|array| ArgumentShape {
+                element_type: array.element_type,
+                dimensions: array.dimensions.to_vec(),
+                elements: array.elements(),
+            })
+            .collect();
+        let donated = |number: i64| {
+            let aliases = &context.module.header.input_output_alias;
+            aliases.iter().any(|alias| alias.parameter.parameter == number)
+        };
+        let mut batch: Vec<u64> = context
+            .arguments
+            .iter()
+            .filter(|argument| !donated(argument.number))
+            .filter_map(|argument| array(argument.instruction)?.dimensions.first().copied())
+            .map(|dimension| dimension.size)
+            .filter(|&size| size > 1)
+            .collect();
+        batch.sort_unstable();
+        batch.dedup();
+        Known { arguments, batch }
+    }
+}
+
+fn classify(context: &Context<'_>, known: &Known, id: ValueId, size_bytes: u64) -> Alive {
+    let value = context.profile.value(id);
+    let array = context.module.shapes.get(value.shape).array();
+    let dimensions = array.map_or(&[][..], |array| &array.dimensions);
+    let elements = array.and_then(ArrayShape::elements);
+    let of_argument = |argument: &ArgumentShape| argument.dimensions == dimensions;
+    let stacked = stacked(context, value);
+    let (origin, _) = context.origin(value);
+    let is_gradient = || {
+        known.arguments.iter().any(|argument| {
+            of_argument(argument) && array.is_some_and(|a| a.element_type == argument.element_type)
+        }) && is_backward(context, origin, value)
+    };
+    let is_copy = || {
+        argument_upstream(context, value).is_some()
+            && known.arguments.iter().any(|argument| argument.elements == elements)
+    };
+    let cause = if is_copy() {
+        Cause::ArgumentCopy
+    } else if is_gradient() {
+        let is_small = size_bytes < context.settings.materiality.min_bytes;
+        if is_small { Cause::Other } else { Cause::Gradient }
+    } else if stacked.is_some() {
+        Cause::Residual
+    } else if dimensions.iter().any(|dimension| known.batch.contains(&dimension.size)) {
+        Cause::Activation
+    } else {
+        Cause::Other
+    };
+    Alive { value: id, size_bytes, cause, stacked }
+}
+
+/// Small groups of activations tell nobody anything: what loops keep joins the activations, and
+/// activations the others, where they are less than a twentieth of all.
+fn fold(alive: &mut [Alive], total_bytes: u64) {
+    for (from, to) in [(Cause::Residual, Cause::Activation), (Cause::Activation, Cause::Other)] {
+        let of_cause = |one: &&mut Alive| one.cause == from;
+        let bytes: u64 = alive.iter_mut().filter(of_cause).map(|one| one.size_bytes).sum();
+        if bytes < total_bytes / 20 {
+            alive.iter_mut().filter(of_cause).for_each(|one| one.cause = to);
+        }
+    }
+}
+
+/// Whether a value is computed in the backward pass, as JAX names it.
+fn is_backward(context: &Context<'_>, origin: InstructionId, value: &Value) -> bool {
+    [origin, value.instruction].into_iter().any(|id| {
+        context.module.metadata(id).is_some_and(|metadata| is_backward_name(metadata.op_name))
+    })
+}
+
+/// Whether an op_name is one of the backward pass.
+pub fn is_backward_name(op_name: &str) -> bool {
+    op_name.contains("transpose(")
+}
+
+/// What loops keep, one group for each line that loops.
+fn residuals(context: &Context<'_>, alive: &[Alive]) -> Vec<Group> {
+    let mut groups: Vec<(Stacked, Vec<&Alive>)> = Vec::new();
+    for one in alive.iter().filter(|one| one.cause == Cause::Residual) {
+        let Some(stacked) = &one.stacked else { continue };
+        match groups.iter_mut().find(|(other, _)| {
+            other.source == stacked.source
+                && other.iterations == stacked.iterations
+                && other.for_backward == stacked.for_backward
+        }) {
+            Some((_, members)) => members.push(one),
+            None => groups.push((stacked.clone(), vec![one])),
+        }
+    }
+    groups
+        .into_iter()
+        .map(|(stacked, members)| {
+            let n = stacked.iterations;
+            let title = if stacked.for_backward {
+                format!("activations of {n} layers, kept for the backward pass by the scan")
+            } else {
+                format!("slices of {n} iterations, kept by the loop")
+            };
+            group_of(context, Cause::Residual, title, stacked.source, &members)
+        })
+        .collect()
+}
+
+fn plain_group(context: &Context<'_>, cause: Cause, alive: &[Alive]) -> Option<Group> {
+    let members: Vec<&Alive> = alive.iter().filter(|one| one.cause == cause).collect();
+    let count = members.len();
+    let first = members.first()?;
+    let element_type = |one: &Alive| {
+        let shape = context.profile.value(one.value).shape;
+        context.module.shapes.get(shape).array().map(|array| array.element_type)
+    };
+    let common = element_type(first)
+        .filter(|_| members.iter().all(|one| element_type(one) == element_type(first)));
+    let plural = if count == 1 { "" } else { "s" };
+    let title = match cause {
+        Cause::Gradient => match common {
+            Some(of) => format!("gradients, {of}, of {count} argument{plural}"),
+            None => format!("gradients of {count} argument{plural}"),
+        },
+        Cause::ArgumentCopy => match common {
+            Some(of) => format!("{of} copies of {count} argument{plural}"),
+            None => format!("copies of {count} argument{plural}"),
+        },
+        Cause::Activation => format!("{count} activation{plural} with a batch dimension"),
+        _ => format!("{count} other{plural}"),
+    };
+    let group = group_of(context, cause, title, None, &members);
+    Some(match group.rows.as_slice() {
+        [row] if row.count == 1 && cause != Cause::Gradient && cause != Cause::ArgumentCopy => {
+            Group {
+                title: [row.label.as_str(), row.operation.as_str()]
+                    .join("  ")
+                    .trim_end()
+                    .to_owned(),
+                source: row.source.clone(),
+                ..group
+            }
+        }
+        _ => group,
+    })
+}
+
+fn group_of(
+    context: &Context<'_>,
+    cause: Cause,
+    title: String,
+    source: Option<Source>,
+    members: &[&Alive],
+) -> Group {
+    let rows =
+        merge(members.iter().map(|one| value_row(context, one.value, one.size_bytes)).collect());
+    Group { cause, bytes: rows.iter().map(|row| row.bytes).sum(), title, source, rows }
+}
+
+/// The row of one value.
+pub(super) fn value_row(context: &Context<'_>, id: ValueId, bytes: u64) -> Row {
+    let value = context.profile.value(id);
+    let (origin, source) = context.origin(value);
+    Row {
+        bytes,
+        count: 1,
+        label: label(context, value.shape),
+        operation: operation(context, origin),
+        source,
+        value: Some(id),
+    }
+}
+
+fn label(context: &Context<'_>, shape: ShapeId) -> String {
+    context.shape_text(shape)
+}
+
+/// The last part of the framework's name of an operation, `exp` of `jit(f)/attention/exp`, else the
+/// opcode.
+pub(super) fn operation(context: &Context<'_>, id: InstructionId) -> String {
+    let op_name = context.module.metadata(id).map_or("", |metadata| metadata.op_name);
+    match op_name.rsplit('/').next() {
+        Some(last) if !last.is_empty() => super::unescape(last),
+        _ => context.module.opcode(id).as_str().to_owned(),
+    }
+}
+
+/// Rows of equal label as one, the largest first. The line is that of the first that has one.
+fn merge(rows: Vec<Row>) -> Vec<Row> {
+    let mut merged: Vec<Row> = Vec::new();
+    let mut places: FxHashMap<String, usize> = FxHashMap::default();
+    for row in rows {
+        let Some(&at) = places.get(&row.label) else {
+            places.insert(row.label.clone(), merged.len());
+            merged.push(row);
+            continue;
+        };
+        let known = &mut merged[at];
+        known.bytes += row.bytes;
+        known.count += 1;
+        if known.source.is_none() && row.source.is_some() {
+            (known.source, known.operation, known.value) = (row.source, row.operation, row.value);
+        }
+    }
+    merged.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.label.cmp(&b.label)));
+    merged
+}

@@ -1,0 +1,316 @@
+//! What a rule sees: one program with its analyses, and helpers that all rules share.
+
+use super::materiality;
+use super::{
+    Argument, Axis, Composition, Confidence, Finding, Location, Mesh, Meta, Provenance, Source,
+    composition, unescape,
+};
+use crate::config::Settings;
+use crate::graph::Dataflow;
+use crate::hlo::{InstructionId, Module, Opcode, ShapeId, ShapeIndex};
+use crate::memory::{Analysis, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId};
+use crate::target::Policy;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// HBM of one device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Capacity {
+    /// What the compiler may use on the chip; `None` where the chip is not known.
+    pub capacity_bytes: Option<u64>,
+    /// What is left of it after what the user reserved, or the user's own maximum where that is less.
+    pub available_bytes: Option<u64>,
+}
+
+/// One program with its analyses.
+pub struct Context<'a> {
+    /// The module that is analysed.
+    pub module: &'a Module<'a>,
+    /// The module as it was handed to the compiler, where the dump has it.
+    pub before: Option<&'a Module<'a>>,
+    /// The dataflow graph.
+    pub graph: &'a Dataflow<'a>,
+    /// The machine.
+    pub policy: &'a Policy,
+    /// What does not depend on how memory is assigned.
+    pub analysis: &'a Analysis<'a, 'a>,
+    /// The memory analysis.
+    pub profile: &'a MemoryProfile,
+    /// What the user asked for.
+    pub settings: &'a Settings,
+    /// The file the module was read from.
+    pub file: &'a str,
+    /// HBM of one device.
+    pub capacity: Capacity,
+    /// The devices.
+    pub mesh: Mesh,
+    /// The entry's arguments.
+    pub arguments: Vec<Argument>,
+    /// What is alive at the peak.
+    pub composition: Composition,
+}
+
+impl<'a> Context<'a> {
+    /// Puts a program's analyses together.
+    #[allow(clippy::too_many_arguments, reason = "the one place where they come together")]
+    pub fn new(
+        module: &'a Module<'a>,
+        before: Option<&'a Module<'a>>,
+        graph: &'a Dataflow<'a>,
+        policy: &'a Policy,
+        analysis: &'a Analysis<'a, 'a>,
+        profile: &'a MemoryProfile,
+        settings: &'a Settings,
+        file: &'a str,
+        capacity: Capacity,
+    ) -> Context<'a> {
+        let mut context = Context {
+            module,
+            before,
+            graph,
+            policy,
+            analysis,
+            profile,
+            settings,
+            file,
+            capacity,
+            mesh: Mesh::of(module, before),
+            arguments: super::arguments(module, before),
+            composition: Composition::default(),
+        };
+        context.composition = composition::compose(&context);
+        context
+    }
+
+    /// HBM.
+    pub fn hbm(&self) -> SpaceUsage {
+        self.profile.hbm().cloned().unwrap_or_default()
+    }
+
+    /// What is missing; 0 where the program fits or the capacity is not known.
+    pub fn exceeded_bytes(&self) -> u64 {
+        let needed = self.hbm().required_bytes;
+        self.capacity.available_bytes.map_or(0, |available| needed.saturating_sub(available))
+    }
+
+    /// The axes of the mesh that have more than one device.
+    pub fn axes(&self) -> impl Iterator<Item = &Axis> {
+        self.mesh.axes.iter().filter(|axis| axis.size > 1)
+    }
+
+    /// The line that an instruction's metadata names: the innermost frame outside installed
+    /// packages.
+    pub fn source(&self, instruction: InstructionId) -> Option<Source> {
+        source_in(self.module, instruction)
+    }
+
+    /// The line of an instruction, or where it has none that of the nearest one around it: its users,
+    /// its operands, its callers.
+    pub fn source_near(&self, instruction: InstructionId) -> Option<Source> {
+        let users = self.graph.users(instruction).map(|(user, _)| user);
+        let operands = self.module.operands(instruction).iter().copied();
+        let computation = self.module.instruction(instruction).computation;
+        let callers = self.graph.callers(computation).iter().map(|caller| caller.instruction);
+        self.source(instruction).or_else(|| {
+            users
+                .chain(operands)
+                .chain(callers)
+                .find_map(|id| self.source(id))
+                .map(|source| Source { inferred: true, ..source })
+        })
+    }
+
+    /// The first instruction upstream that computes the data in a value and has a line, and the
+    /// line. Copies, converts and the like without a line are followed further up.
+    pub fn origin(&self, value: &Value) -> (InstructionId, Option<Source>) {
+        const STEPS: usize = 16;
+        let mut origin = crate::memory::origin(self.graph, value);
+        let first = origin.instruction;
+        for _ in 0..STEPS {
+            let at = origin.instruction;
+            if let Some(source) = self.source(at) {
+                let inferred = at != value.instruction;
+                return (at, Some(Source { inferred, ..source }));
+            }
+            let Some(operand) = self.largest_operand(at) else { break };
+            origin = crate::memory::origin_at(self.graph, operand, ShapeIndex::new());
+        }
+        (first, None)
+    }
+
+    /// The operand that an instruction without a line most likely gets its data from: the one with
+    /// the most elements.
+    fn largest_operand(&self, instruction: InstructionId) -> Option<InstructionId> {
+        let elements = |id: InstructionId| self.module.shape(id).array().and_then(|a| a.elements());
+        let operands = self.module.operands(instruction).iter().copied();
+        operands
+            .filter(|&id| elements(id).is_some())
+            .max_by_key(|&id| (elements(id), std::cmp::Reverse(id)))
+    }
+
+    /// The value that holds an instruction's result: defined by it, or handed on by it.
+    pub fn value_at(&self, instruction: InstructionId) -> Option<ValueId> {
+        const STEPS: usize = 64;
+        let (mut at, mut index) = (instruction, ShapeIndex::new());
+        for _ in 0..STEPS {
+            let defined = self
+                .profile
+                .values
+                .iter()
+                .position(|value| value.instruction == at && value.index == index);
+            if let Some(found) = defined {
+                return Some(ValueId(found as u32));
+            }
+            if self.module.opcode(at) == Opcode::GetTupleElement {
+                index.insert(0, u32::try_from(self.module.tuple_index(at)?).ok()?);
+            } else if self.module.opcode(at) == Opcode::Tuple {
+                let element = (!index.is_empty()).then(|| index.remove(0))?;
+                at = *self.module.operands(at).get(element as usize)?;
+                continue;
+            }
+            at = *self.module.operands(at).first()?;
+        }
+        None
+    }
+
+    /// The bytes of an instruction's result, padded as the machine pads it.
+    pub fn natural_bytes(&self, instruction: InstructionId) -> u64 {
+        let array = self.module.shape(instruction).array();
+        array.and_then(|array| self.policy.array_bytes(array)).unwrap_or(0)
+    }
+
+    /// Whether a value is alive at the peak of HBM.
+    pub fn is_alive_at_peak(&self, value: &Value) -> bool {
+        match (self.hbm().peak_point, value.live) {
+            (Some(point), Some(live)) => live.start <= point && point <= live.end,
+            _ => false,
+        }
+    }
+
+    /// HBM bytes that the program needs after some edits; `None` where the model cannot tell.
+    pub fn required_after(&self, edits: &[Edit]) -> Option<u64> {
+        let profile = self.analysis.profile(edits).ok()?;
+        profile.hbm().map(|hbm| hbm.required_bytes)
+    }
+
+    /// The shape as the text prints it, without its layout: `f32[8,128]`.
+    pub fn shape_text(&self, shape: ShapeId) -> String {
+        shape_text(self.module, shape)
+    }
+
+    /// A finding about an instruction (or the module), with what every finding has.
+    pub fn finding(&self, meta: &Meta, instruction: Option<InstructionId>) -> Finding {
+        let about = instruction.map(|id| self.module.instruction(id));
+        let metadata = instruction.and_then(|id| self.module.metadata(id));
+        let op_name = metadata.map(|m| m.op_name).filter(|name| !name.is_empty()).map(unescape);
+        Finding {
+            rule: meta.name,
+            level: meta.level,
+            confidence: match self.profile.exactness {
+                Exactness::Exact => Confidence::Exact,
+                _ => Confidence::Estimate,
+            },
+            message: String::new(),
+            details: Vec::new(),
+            help: String::new(),
+            remedies: Vec::new(),
+            reference: meta.reference,
+            module: self.module.name.to_owned(),
+            instruction: about.map(|about| about.name.to_owned()),
+            op_name,
+            source: instruction.and_then(|id| self.source(id)),
+            location: Some(self.location(about.map_or(0, |about| about.span.start as usize))),
+            shape: about.map(|about| self.shape_text(about.shape)),
+            bytes: 0,
+            required_bytes: self.hbm().required_bytes,
+            saving_bytes: None,
+            provenance: Provenance::Model,
+            also_seen: Vec::new(),
+            fingerprint: String::new(),
+        }
+    }
+
+    /// Adds a finding, unless it is too small to matter. One that is small becomes a note, except
+    /// where `keeps_level` says that it matters at any size.
+    pub fn push(&self, findings: &mut Vec<Finding>, mut finding: Finding, keeps_level: bool) {
+        let required = finding.required_bytes;
+        finding.saving_bytes = finding
+            .remedies
+            .iter()
+            .find_map(|remedy| remedy.required_bytes_after)
+            .map(|after| required.saturating_sub(after));
+        if finding.help.is_empty() {
+            let actions: Vec<&str> =
+                finding.remedies.iter().map(|remedy| remedy.action.as_str()).collect();
+            finding.help = actions.join("; or ");
+        }
+        finding.fingerprint = fingerprint(&finding);
+        if let Some(level) = materiality::level(self, &finding, keeps_level) {
+            finding.level = level;
+            findings.push(finding);
+        }
+    }
+
+    fn location(&self, offset: usize) -> Location {
+        let text = self.module.text;
+        let before = text.as_bytes().get(..offset).unwrap_or_default();
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        Location {
+            file: self.file.to_owned(),
+            line: memchr::memchr_iter(b'\n', before).count() + 1,
+            column: before.len() - line_start + 1,
+        }
+    }
+}
+
+/// The line that an instruction's metadata names: the innermost frame outside installed packages,
+/// else the innermost of all.
+fn source_in(module: &Module<'_>, instruction: InstructionId) -> Option<Source> {
+    let metadata = module.metadata(instruction)?;
+    let own = |file: &str| {
+        !["site-packages", "dist-packages", "<frozen", "<string>"]
+            .iter()
+            .any(|part| file.contains(part))
+    };
+    let location = module
+        .frames
+        .stack(metadata.stack_frame_id)
+        .find(|location| own(location.file))
+        .or_else(|| module.source(metadata))?;
+    Some(Source {
+        file: unescape(location.file),
+        line: location.line,
+        function: unescape(location.function),
+        inferred: false,
+    })
+}
+
+/// A shape as the text prints it, without layouts.
+pub(super) fn shape_text(module: &Module<'_>, shape: ShapeId) -> String {
+    use crate::hlo::{Bound, Shape};
+    match module.shapes.get(shape) {
+        Shape::Array(array) | Shape::Buffer(array) => {
+            let sizes: Vec<String> = array
+                .dimensions
+                .iter()
+                .map(|dimension| match dimension.bound {
+                    Bound::Static => dimension.size.to_string(),
+                    Bound::Dynamic => format!("<={}", dimension.size),
+                    Bound::Unbounded => "?".to_owned(),
+                })
+                .collect();
+            format!("{}[{}]", array.element_type, sizes.join(","))
+        }
+        Shape::Tuple(elements) => format!("({} elements)", elements.len()),
+    }
+}
+
+/// Rule, module, operation and shape: none of them changes when instructions are renumbered.
+fn fingerprint(finding: &Finding) -> String {
+    let parts = [
+        finding.rule,
+        &finding.module,
+        finding.op_name.as_deref().unwrap_or(""),
+        finding.shape.as_deref().unwrap_or(""),
+    ];
+    format!("{:016x}", xxh3_64(parts.join("\0").as_bytes()))
+}

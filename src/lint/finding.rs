@@ -1,0 +1,184 @@
+//! A finding: what a rule says, with everything an output may need.
+
+use serde::Serialize;
+
+/// How bad a finding is. Ordered: a note is the least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know.
+    Note,
+    /// Costs memory that matters.
+    Warn,
+    /// The program does not compile or does not run.
+    Error,
+}
+
+impl Level {
+    /// The word that outputs print.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Level::Note => "note",
+            Level::Warn => "warn",
+            Level::Error => "error",
+        }
+    }
+}
+
+/// How sure a finding is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// The figures are the compiler's own, to the byte.
+    Exact,
+    /// The figures come from rules that are known to differ somewhere.
+    Estimate,
+    /// A pattern that usually means what the message says.
+    Heuristic,
+}
+
+/// Where the figures of a finding come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Provenance {
+    /// This tool's model of the compiler.
+    Model,
+    /// XLA recorded them in the dump.
+    Recorded,
+}
+
+/// The page of OpenXLA's error catalogue that speaks of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Reference {
+    /// The code, `E1000` or `E1001`.
+    pub code: &'static str,
+    /// The section of the page.
+    pub section: &'static str,
+}
+
+impl Reference {
+    /// The code and section in one line.
+    pub fn text(self) -> String {
+        format!("{}, {}", self.code, self.section)
+    }
+}
+
+/// One thing to do, in the order in which to try.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Remedy {
+    /// What to do.
+    pub action: String,
+    /// HBM bytes that the program then needs, by a re-run of the model; `None` where the model
+    /// cannot tell.
+    pub required_bytes_after: Option<u64>,
+    /// Whether the program needs at most that (what else shrinks is the compiler's business).
+    pub at_most: bool,
+}
+
+impl Remedy {
+    /// A remedy without a figure.
+    pub fn new(action: impl Into<String>) -> Remedy {
+        Remedy { action: action.into(), required_bytes_after: None, at_most: false }
+    }
+
+    /// What the program then needs.
+    pub fn leaves(mut self, required_bytes: u64) -> Remedy {
+        self.required_bytes_after = Some(required_bytes);
+        self
+    }
+
+    /// What the program then needs at most.
+    pub fn leaves_at_most(mut self, required_bytes: u64) -> Remedy {
+        self.required_bytes_after = Some(required_bytes);
+        self.at_most = true;
+        self
+    }
+}
+
+/// A line of the user's program.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct Source {
+    /// The file as the dump names it.
+    pub file: String,
+    /// The line.
+    pub line: i32,
+    /// The function; empty where the dump does not say.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub function: String,
+    /// Whether the line is that of the data's origin and not the instruction's own.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub inferred: bool,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = self.file.rsplit('/').next().unwrap_or(&self.file);
+        write!(f, "{name}:{}", self.line)
+    }
+}
+
+/// A place in the HLO text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Location {
+    /// The file, as it was found.
+    pub file: String,
+    /// 1-based line.
+    pub line: usize,
+    /// 1-based column, in bytes.
+    pub column: usize,
+}
+
+/// What a rule found.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// The rule's name.
+    pub rule: &'static str,
+    /// How bad it is, materiality counted in.
+    pub level: Level,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What was found, with its numbers; lower case, no full stop.
+    pub message: String,
+    /// Further lines: tables and facts.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// What to do, in one line.
+    pub help: String,
+    /// What to do, one by one.
+    pub remedies: Vec<Remedy>,
+    /// The page that speaks of it.
+    pub reference: Reference,
+    /// The module's name.
+    pub module: String,
+    /// The instruction.
+    pub instruction: Option<String>,
+    /// The framework's name of the operation.
+    pub op_name: Option<String>,
+    /// The line of the user's program.
+    pub source: Option<Source>,
+    /// The instruction in the text.
+    pub location: Option<Location>,
+    /// The shape the finding is about, where it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// What is wasted or held.
+    pub bytes: u64,
+    /// HBM bytes that the program needs now.
+    pub required_bytes: u64,
+    /// Required HBM bytes now, less those after the first remedy that has a figure.
+    pub saving_bytes: Option<u64>,
+    /// Where the figures come from.
+    pub provenance: Provenance,
+    /// Other rules that match the same bytes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub also_seen: Vec<String>,
+    /// Stays the same when instructions are renumbered.
+    pub fingerprint: String,
+}
+
+impl Finding {
+    /// The file of the text it is about.
+    pub fn file(&self) -> Option<&str> {
+        self.location.as_ref().map(|location| location.file.as_str())
+    }
+}

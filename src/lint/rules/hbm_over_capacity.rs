@@ -1,0 +1,102 @@
+//! `hbm-over-capacity`.
+
+use crate::config::bytes;
+use crate::lint::{Cause, Context, Finding, Level, Meta, Reference, Remedy, Rule};
+
+/// See [`META`].
+pub struct HbmOverCapacity;
+
+/// The declaration.
+pub static META: Meta = Meta {
+    name: "hbm-over-capacity",
+    summary: "the program needs more HBM than a device has",
+    documentation: "\
+What it finds: a program whose HBM (all allocations but thread-local ones, the figure that XLA
+compares with the capacity and quotes in its error) is larger than what the chip has, less what was
+reserved with --reserve, or than --max-total.
+Why it costs memory: the compile fails with RESOURCE_EXHAUSTED, on TPU at compile time (E1000).
+Example: `Ran out of memory on HBM, the total memory required for HLO temporaries (150.44G) exceeds
+available HBM (15.75G)`; the figure is everything, arguments and results included.
+Remedy: the table of what is alive at the peak says which group of buffers to look at first; other
+findings name what can be saved and what the program needs then.
+References: E1000, scenario 2 (one unexpectedly large allocation) and 3 (the sum is too large).",
+    level: Level::Error,
+    reference: Reference {
+        code: "E1000",
+        section: "scenario 3, the sum of allocations is too large",
+    },
+};
+
+const ONE_CULPRIT: &str = "scenario 2, one unexpectedly large allocation";
+
+impl Rule for HbmOverCapacity {
+    fn meta(&self) -> &'static Meta {
+        &META
+    }
+
+    fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>) {
+        let exceeded = context.exceeded_bytes();
+        let Some(available) = context.capacity.available_bytes.filter(|_| exceeded > 0) else {
+            return;
+        };
+        let needed = context.hbm().required_bytes;
+        let mut finding = context.finding(&META, None);
+        let each = if context.mesh.devices > 1 { " on each" } else { " on a" };
+        let machine = context.policy.chip.map_or("device", |chip| chip.name());
+        finding.message = format!("{}{each} {machine} with {}", bytes(needed), bytes(available));
+        finding.bytes = exceeded;
+        let half = context.capacity.capacity_bytes.unwrap_or(available) / 2;
+        if super::large_allocation::candidates(context, half).next().is_some() {
+            finding.reference.section = ONE_CULPRIT;
+        }
+        finding.details.extend(floor(context, available));
+        finding.remedies = remedies(context);
+        context.push(findings, finding, true);
+    }
+}
+
+/// What no change of activations can remove, where that alone is too much.
+fn floor(context: &Context<'_>, available: u64) -> Vec<String> {
+    let fixed = [Cause::Argument, Cause::Gradient, Cause::ArgumentCopy];
+    let words = ["arguments", "gradients", "weight copies"];
+    let groups = &context.composition.groups;
+    let floor: u64 =
+        groups.iter().filter(|group| fixed.contains(&group.cause)).map(|group| group.bytes).sum();
+    if floor <= available {
+        return Vec::new();
+    }
+    let named: Vec<&str> = fixed
+        .iter()
+        .zip(words)
+        .filter(|(cause, _)| groups.iter().any(|group| group.cause == **cause))
+        .map(|(_, word)| word)
+        .collect();
+    vec![
+        format!(
+            "{} of it ({}) does not depend on batch or sequence",
+            bytes(floor),
+            named.join(", ")
+        ),
+        "(estimate): no change of activations alone makes this fit on one device".to_owned(),
+    ]
+}
+
+/// What to try for the largest group of buffers.
+fn remedies(context: &Context<'_>) -> Vec<Remedy> {
+    let Some(largest) = context.composition.groups.first() else { return Vec::new() };
+    let devices = context.mesh.devices;
+    let action = match largest.cause {
+        Cause::Argument if devices > 1 => "shard the largest arguments over more axes of the mesh",
+        Cause::Argument => "shard the largest arguments over more devices, or keep them in bf16",
+        Cause::Residual => {
+            "jax.checkpoint around the layer that is scanned, so that the backward pass recomputes"
+        }
+        Cause::Gradient | Cause::ArgumentCopy => "shard the arguments: gradients and copies follow",
+        Cause::Output => "donate the arguments that the results replace (donate_argnums)",
+        Cause::Constant => "pass the constants as arguments",
+        Cause::Activation | Cause::Other => {
+            "make the largest temporaries smaller: a smaller batch per device, or shard it further"
+        }
+    };
+    vec![Remedy::new(action)]
+}

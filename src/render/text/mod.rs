@@ -1,0 +1,136 @@
+//! Reports for a person at a terminal: the verdict first, what is alive, findings with remedies.
+
+mod finding;
+mod module;
+mod peak;
+
+use super::style::{self, paint};
+use crate::report::Level;
+use crate::report::check::{CheckReport, Diagnostic, ModuleReport, Verdict};
+use std::fmt::Write;
+
+/// How wide a report is where nothing else is said.
+pub const WIDTH: usize = 100;
+
+/// How many healthy programs get a line of their own.
+const HEALTHY_LINES: usize = 8;
+
+/// What a reader asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Show everything.
+    pub verbose: bool,
+    /// Columns.
+    pub width: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { verbose: false, width: WIDTH }
+    }
+}
+
+/// The report of `check`.
+pub fn check(report: &CheckReport, options: Options) -> String {
+    let mut out = String::new();
+    let (healthy, others): (Vec<&ModuleReport>, Vec<&ModuleReport>) =
+        report.modules.iter().partition(|module| {
+            module.verdict == Verdict::Fits && report.findings_of(module).next().is_none()
+        });
+    for module in others {
+        let findings: Vec<_> = report.findings_of(module).collect();
+        module::full(&mut out, module, &findings, options);
+        out.push('\n');
+    }
+    healthy_lines(&mut out, &healthy, options);
+    if !healthy.is_empty() {
+        out.push('\n');
+    }
+    last_line(&mut out, report);
+    out
+}
+
+fn healthy_lines(out: &mut String, healthy: &[&ModuleReport], options: Options) {
+    let shown = if options.verbose { healthy.len() } else { healthy.len().min(HEALTHY_LINES) };
+    let width = healthy.iter().take(shown).map(|module| module.name.len()).max().unwrap_or(0);
+    for module in healthy.iter().take(shown) {
+        if options.verbose {
+            module::full(out, module, &[], options);
+        } else {
+            module::one_line(out, module, width.min(48));
+        }
+    }
+    let rest = &healthy[shown..];
+    if let Some(largest) = rest.first() {
+        _ = writeln!(
+            out,
+            "{}  {} more, the largest {} of HBM ({})",
+            paint(style::of_verdict(Verdict::Fits), "fits"),
+            rest.len(),
+            crate::report::bytes(largest.hbm.required_bytes),
+            largest.name
+        );
+    }
+}
+
+fn last_line(out: &mut String, report: &CheckReport) {
+    let plural =
+        |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+    let failing = report.modules.iter().filter(|m| m.verdict == Verdict::DoesNotFit).count();
+    let unknown = report
+        .modules
+        .iter()
+        .filter(|m| matches!(m.verdict, Verdict::Unknown | Verdict::FitsAtLeast))
+        .count();
+    _ = write!(out, "{}", plural(report.modules.len(), "module"));
+    match (report.modules.len(), failing, unknown) {
+        (0, ..) => {}
+        (1, 1, _) => out.push_str(", does not fit"),
+        (_, 0, 0) => out.push_str(if report.modules.len() == 1 { ", fits" } else { ", all fit" }),
+        (_, failing, unknown) => {
+            if failing > 0 {
+                _ = write!(out, ", {failing} not fitting");
+            }
+            if unknown > 0 {
+                _ = write!(out, ", {unknown} without a verdict");
+            }
+        }
+    }
+    out.push_str(".  ");
+    let counts: Vec<String> =
+        [(Level::Error, "error"), (Level::Warn, "warning"), (Level::Note, "note")]
+            .into_iter()
+            .map(|(level, word)| (report.count(level), word))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| plural(count, word))
+            .collect();
+    if counts.is_empty() {
+        out.push_str("No findings.\n");
+    } else {
+        _ = writeln!(out, "{}.", counts.join(", "));
+    }
+}
+
+/// Diagnostics, for the error stream.
+pub fn diagnostics(diagnostics: &[Diagnostic]) -> String {
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        let (style, word) = if diagnostic.failed {
+            (style::of_level(Level::Error), "error")
+        } else {
+            (style::of_level(Level::Warn), "warning")
+        };
+        let place = match (diagnostic.line, diagnostic.column) {
+            (Some(line), Some(column)) => format!("{}:{line}:{column}", diagnostic.file),
+            _ => diagnostic.file.clone(),
+        };
+        _ = writeln!(out, "{}: {place}: {}", paint(style, word), diagnostic.message);
+        if let Some(snippet) = &diagnostic.snippet {
+            _ = writeln!(out, "{snippet}");
+        }
+        if !diagnostic.help.is_empty() {
+            _ = writeln!(out, "  help: {}", diagnostic.help);
+        }
+    }
+    out
+}

@@ -1,0 +1,140 @@
+//! One module: its name, the verdict, what is alive, its findings.
+
+use super::{Options, finding, peak};
+use crate::render::style::{self, paint};
+use crate::report::check::{ModuleReport, Verdict};
+use crate::report::{Finding, Unit, bytes, percent};
+use std::fmt::Write;
+
+/// Everything about a module.
+pub(super) fn full(
+    out: &mut String,
+    module: &ModuleReport,
+    findings: &[&Finding],
+    options: Options,
+) {
+    heading(out, module, options);
+    verdict(out, module);
+    for caveat in &module.caveats {
+        _ = writeln!(out, "{}", paint(style::DIM, caveat));
+    }
+    if options.verbose {
+        split(out, module);
+    }
+    if let Some(peak) = &module.peak {
+        peak::alive(out, module, peak, options);
+    }
+    for found in findings {
+        out.push('\n');
+        finding::full(out, found, options);
+    }
+}
+
+/// A healthy module in one line.
+pub(super) fn one_line(out: &mut String, module: &ModuleReport, width: usize) {
+    let hbm = &module.hbm;
+    let available = hbm.available_bytes.unwrap_or(0);
+    let unit = Unit::of(available);
+    _ = write!(
+        out,
+        "{}  {:width$}  {} of {} {} ({})",
+        paint(style::of_verdict(module.verdict), "fits"),
+        module.name,
+        unit.number(hbm.required_bytes),
+        unit.number(available),
+        unit.as_str(),
+        percent(hbm.required_bytes, available),
+    );
+    let largest = module.peak.as_ref().and_then(|peak| peak.largest.as_ref());
+    if let Some(row) = largest {
+        _ = write!(out, "  largest {} {}", row.label, bytes(row.bytes));
+        if let Some(source) = &row.source {
+            _ = write!(out, ", {source}");
+        }
+    }
+    out.push('\n');
+}
+
+fn heading(out: &mut String, module: &ModuleReport, options: Options) {
+    let machine = machine(module);
+    let gap = options.width.saturating_sub(module.name.chars().count() + machine.chars().count());
+    _ = writeln!(out, "{}{}{machine}", paint(style::HEADING, &module.name), " ".repeat(gap.max(2)));
+}
+
+/// `TPU v5e, 32 devices, mesh "data"=8 x "model"=4`.
+fn machine(module: &ModuleReport) -> String {
+    let mut words = module.backend.to_uppercase();
+    if let Some(chip) = module.chip {
+        _ = write!(words, " {chip}");
+    }
+    _ = write!(words, ", {} device{}", module.devices, if module.devices == 1 { "" } else { "s" });
+    let axes: Vec<String> =
+        module.mesh.iter().map(|axis| format!("\"{}\"={}", axis.name, axis.size)).collect();
+    if module.devices > 1 && !axes.is_empty() {
+        _ = write!(words, ", mesh {}", axes.join(" x "));
+    }
+    words
+}
+
+fn verdict(out: &mut String, module: &ModuleReport) {
+    let hbm = &module.hbm;
+    let each = if module.devices > 1 { " on each device" } else { "" };
+    let word = |text: &str| paint(style::of_verdict(module.verdict), text);
+    let needed = bytes(hbm.required_bytes);
+    let available = hbm.available_bytes.map(bytes).unwrap_or_default();
+    _ = match module.verdict {
+        Verdict::DoesNotFit => writeln!(
+            out,
+            "{}   {needed} needed{each}, {available} available: {} too much",
+            word("DOES NOT FIT"),
+            in_unit_of(hbm.exceeded_bytes(), hbm.required_bytes),
+        ),
+        Verdict::Fits => writeln!(
+            out,
+            "{}   {needed} of {available}{each} ({})",
+            word("fits"),
+            percent(hbm.required_bytes, hbm.available_bytes.unwrap_or(0)),
+        ),
+        Verdict::FitsAtLeast => writeln!(
+            out,
+            "{}   at least {needed} of {available} needed{each} ({})",
+            word("not known whether it fits"),
+            percent(hbm.required_bytes, hbm.available_bytes.unwrap_or(0)),
+        ),
+        Verdict::Unknown => {
+            let least = if module.figures == "lower-bound" { "at least " } else { "" };
+            writeln!(out, "{least}{needed} needed{each}; {}", word("the capacity is not known"))
+        }
+    };
+}
+
+/// A size in the unit in which another reads best, where it does not vanish there.
+fn in_unit_of(size_bytes: u64, other_bytes: u64) -> String {
+    let unit = Unit::of(other_bytes);
+    let number = unit.number(size_bytes);
+    if number == "0.00" { bytes(size_bytes) } else { format!("{number} {}", unit.as_str()) }
+}
+
+/// The split of HBM, the other memory spaces, the rules that were used.
+fn split(out: &mut String, module: &ModuleReport) {
+    let hbm = &module.hbm;
+    _ = writeln!(out, "\nHBM in all  {}  ({} bytes)", bytes(hbm.total_bytes), hbm.total_bytes);
+    let donated = format!("parameters (donated: {})", bytes(hbm.aliased_bytes));
+    let parts = [
+        (donated.as_str(), hbm.parameters_bytes),
+        ("results", hbm.outputs_bytes),
+        ("constants", hbm.constants_bytes),
+        ("thread-local", hbm.thread_local_bytes),
+        ("temporaries at the peak", hbm.temporaries_bytes),
+        ("packing, alignment, tuple tables", hbm.fragmentation_bytes),
+    ];
+    for (name, size) in parts {
+        _ = writeln!(out, "   {:>12}  {:>4}  {name}", bytes(size), percent(size, hbm.total_bytes));
+    }
+    for space in &module.spaces {
+        let name = format!("memory space {} ({})", space.memory_space, space.name);
+        _ = writeln!(out, "   {:>12}        {name}", bytes(space.total_bytes));
+    }
+    _ = writeln!(out, "   text      {} ({})", module.file, module.stage);
+    _ = writeln!(out, "   compiler  {}", module.compiler);
+}

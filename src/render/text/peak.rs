@@ -1,0 +1,147 @@
+//! What is alive at the peak.
+
+use super::Options;
+use crate::render::style::{self, paint};
+use crate::report::check::{ModuleReport, Peak};
+use crate::report::{Cause, Group, Row, Unit, percent};
+use std::fmt::Write;
+
+/// How many rows of a group are shown.
+const ROWS: usize = 3;
+
+/// How many arguments are named in the group's own line.
+const ARGUMENTS: usize = 4;
+
+/// The table of what is alive.
+pub(super) fn alive(out: &mut String, module: &ModuleReport, peak: &Peak, options: Options) {
+    let each = if module.devices > 1 { ", on each device" } else { "" };
+    let title = format!("Alive at the peak{each}");
+    _ = writeln!(out, "\n{}  ({})", paint(style::HEADING, &title), moment(peak));
+    let Some(first) = peak.alive.groups.first() else { return };
+    let unit = Unit::of(first.bytes);
+    let is_shown = |bytes: u64| options.verbose || unit.number(bytes) != "0.00";
+    for (at, group) in peak.alive.groups.iter().filter(|group| is_shown(group.bytes)).enumerate() {
+        _ = write!(
+            out,
+            "{:>9} {:3} {:>4}  {}",
+            unit.number(group.bytes),
+            if at == 0 { unit.as_str() } else { "" },
+            percent(group.bytes, module.hbm.total_bytes),
+            group.title
+        );
+        if group.cause == Cause::Argument {
+            inline(out, group, unit);
+        } else {
+            if let Some(source) = &group.source {
+                _ = write!(out, ", {source}");
+            }
+            others_inline(out, group, unit);
+            out.push('\n');
+            rows(out, group, unit, options);
+        }
+    }
+}
+
+/// `step 517 of 743, backward pass: attention, models.py:97`.
+fn moment(peak: &Peak) -> String {
+    let mut words = format!("step {} of {}", peak.point, peak.points);
+    if peak.backward {
+        words.push_str(", backward pass");
+    }
+    if peak.in_loop {
+        words.push_str(", in the loop");
+    }
+    if let Some(source) = &peak.source {
+        let function = source.function.rsplit('.').next().unwrap_or("");
+        if peak.backward && !function.is_empty() {
+            _ = write!(words, ": {function}");
+        }
+        _ = write!(words, ", {source}");
+    }
+    words
+}
+
+fn inline(out: &mut String, group: &Group, unit: Unit) {
+    let visible = group.rows.iter().take_while(|row| unit.number(row.bytes) != "0.00").count();
+    let shown = visible.min(ARGUMENTS);
+    let mut parts: Vec<String> = group.rows[..shown]
+        .iter()
+        .map(|row| format!("{} {}", row.label, unit.number(row.bytes)))
+        .collect();
+    let rest = &group.rows[shown..visible];
+    if !rest.is_empty() {
+        let bytes = rest.iter().map(|row| row.bytes).sum();
+        parts.push(format!("{} others {}", rest.len(), unit.number(bytes)));
+    }
+    _ = writeln!(out, ": {}", parts.join(", "));
+}
+
+/// `: 0.50 and 2 x 0.25` is not shown; groups of temporaries without rows of their own say how many
+/// they are and which is the largest.
+fn others_inline(out: &mut String, group: &Group, unit: Unit) {
+    if group.cause != Cause::Other {
+        return;
+    }
+    let Some(largest) = group.rows.first() else { return };
+    if group.rows.iter().map(|row| row.count).sum::<u64>() > 1 {
+        _ = write!(
+            out,
+            ", largest {}: {}",
+            unit.number(largest.bytes / largest.count.max(1)),
+            largest.label
+        );
+        if let Some(source) = &largest.source {
+            _ = write!(out, " ({source})");
+        }
+    }
+}
+
+fn rows(out: &mut String, group: &Group, unit: Unit, options: Options) {
+    if group.cause == Cause::Other && !options.verbose {
+        return;
+    }
+    let shown = match group.rows.len() {
+        all if options.verbose => all,
+        0 | 1 if group.source.is_some() => 0,
+        all if all <= ROWS + 1 => all,
+        _ => ROWS,
+    };
+    let labels: Vec<String> = group.rows[..shown].iter().map(|row| label(row, unit)).collect();
+    let operations: Vec<&str> =
+        group.rows[..shown].iter().map(|row| row.operation.as_str()).collect();
+    let widest = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0).min(44);
+    let label_width = widest(&mut labels.iter().map(|text| text.chars().count()));
+    let operation_width = widest(&mut operations.iter().map(|text| text.chars().count()));
+    for (row, label) in group.rows[..shown].iter().zip(&labels) {
+        let place = row.source.as_ref().map(|source| {
+            let function = source.function.rsplit('.').next().unwrap_or("");
+            format!("{source}  {function}")
+        });
+        let line = format!(
+            "{:>27}  {label:label_width$}  {:operation_width$}  {}",
+            unit.number(row.bytes),
+            row.operation,
+            place.unwrap_or_default()
+        );
+        _ = writeln!(out, "{}", line.trim_end());
+    }
+    let rest = &group.rows[shown..];
+    let rest_bytes: u64 = rest.iter().map(|row| row.bytes).sum();
+    if shown > 0 && !rest.is_empty() && unit.number(rest_bytes) != "0.00" {
+        _ = writeln!(
+            out,
+            "{:>27}  {} others, largest {}",
+            unit.number(rest_bytes),
+            rest.iter().map(|row| row.count).sum::<u64>(),
+            unit.number(rest.iter().map(|row| row.bytes / row.count.max(1)).max().unwrap_or(0)),
+        );
+    }
+}
+
+fn label(row: &Row, unit: Unit) -> String {
+    match unit.number(row.bytes / row.count.max(1)) {
+        _ if row.count <= 1 => row.label.clone(),
+        each if each == "0.00" => format!("{} x {}", row.count, row.label),
+        each => format!("{} x {}, {each} each", row.count, row.label),
+    }
+}
