@@ -405,3 +405,45 @@ fn single_texts_for_readers_of_texts() {
         texts.files.iter().map(|file| file.label().rsplit('/').next().unwrap()).collect();
     assert_eq!(names, [pass.as_str(), &format!("{TPU}.after_optimizations.txt"), "odd"]);
 }
+
+/// The backend that a text betrays is the one that its file's name tells.
+fn check_backends(directory: &Path) -> usize {
+    let dump = open(directory);
+    let scheduled = dump.programs.iter().filter(|program| {
+        !matches!(program.stage, Stage::BeforeOptimizations | Stage::Pass | Stage::Unnamed)
+    });
+    let mut told = 0;
+    for program in scheduled {
+        let parsed = hlolint::text::parse(program.text.text().unwrap()).unwrap();
+        let found = dump::backend_of(&parsed.module);
+        if program.backend.is_some() {
+            assert_eq!(found, program.backend, "{}", program.text.label());
+            told += 1;
+        } else {
+            // Only a hit in the compilation cache of XLA:CPU has a name without a backend.
+            assert_eq!(found, Some(Backend::Cpu), "{}", program.text.label());
+        }
+    }
+    told
+}
+
+#[test]
+fn backends_are_told_from_texts() {
+    let testdata = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/dumps");
+    assert!(check_backends(&testdata) >= 12);
+    let lone = open(testdata.join("cpu_cache_hit"));
+    assert_eq!(lone.programs[0].backend, None);
+}
+
+/// `HLOLINT_CORPORA=DIR[:DIR...] cargo test --test dump -- --ignored --nocapture`
+#[test]
+#[ignore = "needs folders of dumps: HLOLINT_CORPORA"]
+fn backends_are_told_from_texts_of_corpora() {
+    let Some(folders) = std::env::var_os("HLOLINT_CORPORA") else {
+        println!("SKIPPED: HLOLINT_CORPORA names no folders");
+        return;
+    };
+    for folder in std::env::split_paths(&folders) {
+        println!("{}: {} backends told", folder.display(), check_backends(&folder));
+    }
+}

@@ -109,7 +109,7 @@ fn the_first_disagreement_is_named() {
         (report, "Total bytes: ", "Total bytes: 1", "total", 1),
         (assignment, &format!(": size {size}"), ": size 7", "allocation", 1),
         (assignment, "(size=", "(size=1", "size", 1),
-        (assignment, ",offset=0)", ",offset=1)", "offset", 1),
+        (assignment, ",offset=0)", ",offset=1)", "offset", 0),
     ];
     for (ending, from, to, figure, expected) in table {
         let directory = copy("mlp_donated");

@@ -5,19 +5,21 @@ use crate::hlo::{Module, Shape};
 use crate::target::Backend;
 
 /// Marks that only one backend's compiler writes: custom-call targets and keys of `backend_config`.
-const MARKS: [(&str, Backend); 12] = [
+const MARKS: [(&str, Backend); 14] = [
     ("\"tpu_custom_call\"", Backend::Tpu),
     ("\"scoped_memory_configs\"", Backend::Tpu),
     ("\"window_config\"", Backend::Tpu),
+    ("\"operation_queue_id\"", Backend::Gpu),
+    ("fingerprint_before_lhs", Backend::Gpu),
     ("\"fusion_backend_config\"", Backend::Gpu),
+    ("_gpu_callback\"", Backend::Gpu),
     ("\"__cublas$", Backend::Gpu),
     ("\"__cudnn$", Backend::Gpu),
     ("\"__gpu$", Backend::Gpu),
-    ("\"__triton", Backend::Gpu),
     ("\"outer_dimension_partitions\"", Backend::Cpu),
+    ("_cpu_callback\"", Backend::Cpu),
     ("xla_cpu_", Backend::Cpu),
     ("\"__onednn$", Backend::Cpu),
-    ("\"PadToStatic.CPU\"", Backend::Cpu),
 ];
 
 /// The backend of a module: tiled layouts and marks tell it; a scheduled module with neither is

@@ -36,7 +36,7 @@ pub(super) fn compare(
         let is_equal = same_head && placed && same_count;
         allocations.add(is_equal);
         if !is_equal {
-            differences.add_in(record.memory_space, || Disagreement {
+            differences.add(|| Disagreement {
                 figure: Figure::Allocation,
                 subject: format!("allocation {}", record.number),
                 ours: mine.map_or("no such allocation".into(), describe),
@@ -48,7 +48,7 @@ pub(super) fn compare(
     for at in unpaired {
         let mine = ours.profile.allocation(AllocationId(at));
         allocations.add(false);
-        differences.add_in(mine.memory_space, || Disagreement {
+        differences.add(|| Disagreement {
             figure: Figure::Allocation,
             subject: format!("our allocation {at}"),
             ours: describe(mine),
@@ -121,7 +121,7 @@ fn record_offsets(
         offsets.add(same_size && same_place);
         all &= same_size && same_place;
         if !same_place {
-            differences.add_in(record.memory_space, || Disagreement {
+            differences.add(|| Disagreement {
                 figure: Figure::Offset,
                 subject: named(name.instruction, &name.index),
                 ours: place.map_or("not placed".into(), |place| {

@@ -192,7 +192,8 @@ pub struct Figures {
     pub spaces: Vec<Space>,
     /// Whether everything that was compared agrees.
     pub exact: bool,
-    /// Whether all figures of HBM agree.
+    /// Whether the sizes in HBM, its total, what is required of it and its live peak agree. (Two
+    /// packings may differ inside and need the same.)
     pub hbm_exact: bool,
     /// The first thing that differs.
     pub first_disagreement: Option<Disagreement>,
