@@ -284,13 +284,16 @@ impl Assigner<'_, '_, '_> {
         false
     }
 
-    /// A buffer joins the memory of a result or a donated parameter, the latest first.
+    /// A buffer joins the memory of a result, a donated parameter or scratch, the latest first. In the
+    /// order by start a temporary joins scratch only.
     fn join_reusable(&mut self, buffer: BufferId) -> bool {
         let lives_out = self.analysis.facts[buffer.0 as usize].lives_out;
-        if self.attempt.order == BufferOrder::ByStart && !lives_out {
-            return false;
-        }
-        (0..self.reusable.len()).rev().any(|at| self.try_join(self.reusable[at], buffer))
+        let scratch_only = self.attempt.order == BufferOrder::ByStart && !lives_out;
+        let count = if scratch_only { self.scratch.len() } else { self.reusable.len() };
+        (0..count).rev().any(|at| {
+            let at = if scratch_only { self.scratch[at] } else { self.reusable[at] };
+            self.try_join(at, buffer)
+        })
     }
 
     /// One heap a memory space, ascending.

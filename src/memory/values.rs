@@ -240,12 +240,13 @@ impl<'g, 'm> Builder<'g, 'm> {
     }
 
     fn connect_call(&mut self, id: InstructionId, operands: &[InstructionId]) {
-        if self.graph.kind(self.module().instruction(id).computation) != ComputationKind::Control {
-            return;
-        }
         let Some((_, callee)) = self.module().calls(id).next() else { return };
         if let Some(root) = self.root(callee) {
             self.same((id, &[]), (root, &[]));
+        }
+        if self.graph.kind(callee) != ComputationKind::Control {
+            // Embedded: parameters define values of their own.
+            return;
         }
         let graph = self.graph;
         let is_only_caller = graph.callers(callee).len() == 1;
@@ -308,13 +309,16 @@ impl<'g, 'm> Builder<'g, 'm> {
         operands: &[InstructionId],
     ) {
         for (at, &operand) in operands.iter().enumerate() {
-            self.same((id, &[0, at as u32]), (operand, &[]));
+            self.same_arrays((id, &[0, at as u32]), (operand, &[]));
         }
         let Some((_, callee)) = self.module().calls(start).next() else { return };
         if let Some(root) = self.root(callee) {
             self.same_arrays((id, &[1]), (root, &[]));
         }
         let graph = self.graph;
+        if graph.kind(callee) != ComputationKind::Control {
+            return;
+        }
         for (&parameter, &operand) in graph.parameters(callee).iter().zip(operands) {
             self.same((parameter, &[]), (operand, &[]));
         }
