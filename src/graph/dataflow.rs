@@ -3,7 +3,7 @@
 
 use super::kinds::{ComputationKind, classify};
 use super::loops::{Loop, find_loops};
-use super::order::{callees_first, operands_first};
+use super::order::operands_first;
 use crate::hlo::{CallRole, ComputationId, InstructionId, Module};
 use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::EdgeRef;
@@ -116,17 +116,10 @@ impl<'m> Dataflow<'m> {
         super::repetition::repetition(self, id)
     }
 
-    /// Instructions of a computation, every one behind its operands: from those without users, in
-    /// text order, depth first, operand 0 first (XLA `HloComputation::MakeInstructionPostOrder`).
-    /// Dead `copy-done` and `async-done` come last (measured).
+    /// Instructions of a computation, every one behind its operands: from those without users on,
+    /// depth first, operand 0 first (XLA `HloComputation::MakeInstructionPostOrder`).
     pub fn operands_first(&self, id: ComputationId) -> Vec<InstructionId> {
         operands_first(self, id)
-    }
-
-    /// The computations that ENTRY reaches, callees before callers; of a `while` the body before the
-    /// condition. ENTRY is the last.
-    pub fn callees_first(&self) -> Vec<ComputationId> {
-        callees_first(self.module)
     }
 
     /// Every instruction that data or control of `from` reaches, `from` included: true at its number.

@@ -1,7 +1,7 @@
-//! Orders of instructions and computations, all without recursion.
+//! The order of instructions in a computation that decides ties, without recursion.
 
 use super::dataflow::Dataflow;
-use crate::hlo::{CallRole, ComputationId, InstructionId, Module, Opcode};
+use crate::hlo::{Attribute, ComputationId, InstructionId, Module, Opcode};
 
 /// See [`Dataflow::operands_first`].
 pub(super) fn operands_first(graph: &Dataflow<'_>, id: ComputationId) -> Vec<InstructionId> {
@@ -19,13 +19,8 @@ pub(super) fn operands_first(graph: &Dataflow<'_>, id: ComputationId) -> Vec<Ins
             }
         }
     }
-    let is_dead_done =
-        |at: &InstructionId| matches!(module.opcode(*at), Opcode::CopyDone | Opcode::AsyncDone);
-    let without_users = || computation.ids().filter(|id| !has_users[id.index() - first]);
-    let roots = without_users()
-        .filter(|id| !is_dead_done(id))
-        .chain(without_users().filter(is_dead_done))
-        .chain(computation.ids());
+    let unused = computation.ids().filter(|id| !has_users[id.index() - first]).collect();
+    let roots = roots(module, unused).into_iter().chain(computation.ids());
 
     let mut order = Vec::with_capacity(has_users.len());
     let mut state = vec![State::New; has_users.len()];
@@ -57,45 +52,40 @@ pub(super) fn operands_first(graph: &Dataflow<'_>, id: ComputationId) -> Vec<Ins
     order
 }
 
+/// Instructions without users in the order in which the compiler's own list has them, as far as the
+/// text tells. The text is in order of execution; the list is in order of creation.
+fn roots(module: &Module<'_>, unused: Vec<InstructionId>) -> Vec<InstructionId> {
+    // Memory space assignment makes its copies last, one after the other: the number in the name.
+    let (mut copies, mut others): (Vec<InstructionId>, Vec<InstructionId>) = unused
+        .into_iter()
+        .partition(|&id| matches!(module.opcode(id), Opcode::CopyDone | Opcode::AsyncDone));
+    copies.sort_by_key(|&id| name_number(module.instruction(id).name));
+    // Sends stand in the order of their channels.
+    let is_send = |id: &InstructionId| module.opcode(*id) == Opcode::SendDone;
+    let mut sends: Vec<InstructionId> = others.iter().copied().filter(is_send).collect();
+    sends.sort_by_key(|&id| channel(module, id));
+    for (place, send) in others.iter_mut().filter(|id| is_send(id)).zip(sends) {
+        *place = send;
+    }
+    others.extend(copies);
+    others
+}
+
+fn channel(module: &Module<'_>, id: InstructionId) -> Option<i64> {
+    module.attributes(id).iter().find_map(|attribute| match attribute {
+        Attribute::ChannelId(channel) => Some(*channel),
+        _ => None,
+    })
+}
+
+/// The number behind the last dot of a name; `None` where there is none.
+fn name_number(name: &str) -> Option<u64> {
+    name.rsplit_once('.').and_then(|(_, number)| number.parse().ok())
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
     Open,
     Done,
-}
-
-/// See [`Dataflow::callees_first`].
-pub(super) fn callees_first(module: &Module<'_>) -> Vec<ComputationId> {
-    let mut order = Vec::with_capacity(module.computations.len());
-    let mut seen = vec![false; module.computations.len()];
-    let mut stack = vec![(module.entry, callees(module, module.entry).into_iter())];
-    if let Some(seen) = seen.get_mut(module.entry.index()) {
-        *seen = true;
-    }
-    while let Some((id, pending)) = stack.last_mut() {
-        match pending.next() {
-            Some(callee) => {
-                if let Some(seen) = seen.get_mut(callee.index()).filter(|seen| !**seen) {
-                    *seen = true;
-                    stack.push((callee, callees(module, callee).into_iter()));
-                }
-            }
-            None => {
-                order.push(*id);
-                stack.pop();
-            }
-        }
-    }
-    order
-}
-
-/// The computations that a computation calls, in text order, of a `while` the body first.
-fn callees(module: &Module<'_>, id: ComputationId) -> Vec<ComputationId> {
-    let mut found = Vec::new();
-    for instruction in module.computation(id).ids() {
-        let at = found.len();
-        found.extend(module.calls(instruction));
-        found[at..].sort_by_key(|(role, _)| *role == CallRole::WhileCondition);
-    }
-    found.into_iter().map(|(_, callee)| callee).collect()
 }

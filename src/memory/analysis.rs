@@ -154,20 +154,13 @@ impl<'g, 'm> Analysis<'g, 'm> {
     }
 }
 
-/// ENTRY's instructions first, those of a computation before those of the computations it calls;
-/// within one, operands first.
+/// Computations from the last in the text to the first, which is from callers to callees: XLA prints
+/// them in its post-order. Within one, operands first.
 fn ranks(graph: &Dataflow<'_>, values: &Values) -> Vec<u32> {
-    let mut of_computation = vec![None; graph.module().computations.len()];
-    for (computation, order) in values.computations.iter().zip(&values.operands_first) {
-        of_computation[computation.index()] = Some(order);
-    }
     let mut ranks = vec![u32::MAX; graph.module().instructions.len()];
-    let mut next = 0;
-    for computation in graph.callees_first().into_iter().rev() {
-        for id in of_computation[computation.index()].into_iter().flatten() {
-            ranks[id.index()] = next;
-            next += 1;
-        }
+    let in_order = values.operands_first.iter().rev().flatten();
+    for (rank, id) in in_order.enumerate() {
+        ranks[id.index()] = rank as u32;
     }
     ranks
 }

@@ -80,7 +80,7 @@ fn starts(
 
 /// A value lives at every position that holds it: up to its time, or up to the end of the computation
 /// where that returns it. Also says which position is the last; on equal times the defining one, then
-/// the first in callees-first order.
+/// the first in the text, where called computations come first.
 fn extend_to_positions(
     graph: &Dataflow<'_>,
     values: &Values,
@@ -100,14 +100,12 @@ fn extend_to_positions(
         .iter()
         .map(|found| (until(found.instruction), (found.instruction, found.offset)))
         .collect();
-    for computation in graph.callees_first() {
-        for id in module.computation(computation).ids() {
-            let Some(time) = until(id) else { continue };
-            for (offset, value) in values.all(id).iter().enumerate() {
-                let latest = &mut last[value.0 as usize];
-                if latest.0 < Some(time) {
-                    *latest = (Some(time), (id, offset as u32));
-                }
+    for id in module.ids() {
+        let Some(time) = until(id) else { continue };
+        for (offset, value) in values.all(id).iter().enumerate() {
+            let latest = &mut last[value.0 as usize];
+            if latest.0 < Some(time) {
+                *latest = (Some(time), (id, offset as u32));
             }
         }
     }

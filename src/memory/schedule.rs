@@ -134,8 +134,8 @@ pub(super) fn has_late_operands(module: &Module<'_>, id: InstructionId) -> bool 
 fn asynchronous_computations(graph: &Dataflow<'_>) -> Vec<Option<AsyncRun>> {
     let module = graph.module();
     let mut found = vec![None; module.computations.len()];
-    // Callers come before the computations they call.
-    for &computation in graph.callees_first().iter().rev() {
+    // Called computations stand before their callers.
+    for computation in (0..module.computations.len() as u32).rev().map(ComputationId) {
         if graph.kind(computation) != ComputationKind::Control {
             continue;
         }

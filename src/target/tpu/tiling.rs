@@ -14,7 +14,8 @@ pub fn padded_bytes(array: &ArrayShape) -> Option<u64> {
     if !array.element_type.is_array() {
         return Some(0);
     }
-    let elements = array.elements()?;
+    let sizes = sizes(array);
+    let elements = product(&sizes)?;
     if elements == 0 {
         return Some(0);
     }
@@ -27,11 +28,11 @@ pub fn padded_bytes(array: &ArrayShape) -> Option<u64> {
     } else if layout.tiles.is_empty() {
         elements.checked_next_multiple_of(UNTILED_GRANULE)?
     } else {
-        let mut dimensions = physical_dimensions(array, &layout.minor_to_major)?;
+        let mut dimensions = physical(sizes, &layout.minor_to_major)?;
         for tile in &layout.tiles {
             apply(tile, &mut dimensions)?;
         }
-        dimensions.iter().try_fold(1_u64, |count, &size| count.checked_mul(size))?
+        product(&dimensions)?
     };
     let tail = u64::try_from(layout.tail_padding_alignment_in_elements).ok()?.max(1);
     let prefix = u64::try_from(layout.dynamic_shape_metadata_prefix_bytes).ok()?;
@@ -42,21 +43,44 @@ fn bytes(bits: u64) -> u64 {
     bits.div_ceil(8)
 }
 
-/// The dimensions, the most major first.
-fn physical_dimensions(array: &ArrayShape, minor_to_major: &[i64]) -> Option<SmallVec<[u64; 8]>> {
-    if minor_to_major.len() != array.dimensions.len() {
-        return Some(array.dimensions.iter().map(|dimension| dimension.size).collect());
+type Sizes = SmallVec<[u64; 8]>;
+
+fn product(sizes: &[u64]) -> Option<u64> {
+    if sizes.contains(&0) {
+        return Some(0);
     }
-    minor_to_major
-        .iter()
-        .rev()
-        .map(|&at| Some(array.dimensions.get(usize::try_from(at).ok()?)?.size))
-        .collect()
+    sizes.iter().try_fold(1_u64, |count, &size| count.checked_mul(size))
+}
+
+/// The logical dimensions. Of one that is split (`SC(0:512)`, over the two cores of v5p) the largest
+/// part counts (measured).
+fn sizes(array: &ArrayShape) -> Sizes {
+    let mut sizes: Sizes = array.dimensions.iter().map(|dimension| dimension.size).collect();
+    for split in array.layout.iter().flat_map(|layout| &layout.split_configs) {
+        let size = usize::try_from(split.dimension).ok().and_then(|at| sizes.get_mut(at));
+        let Some(size) = size else { continue };
+        let (mut from, mut largest) = (0, 0);
+        for &index in &split.indices {
+            let to = u64::try_from(index).unwrap_or(0).min(*size);
+            largest = to.saturating_sub(from).max(largest);
+            from = to.max(from);
+        }
+        *size = largest.max(*size - from);
+    }
+    sizes
+}
+
+/// The dimensions, the most major first.
+fn physical(sizes: Sizes, minor_to_major: &[i64]) -> Option<Sizes> {
+    if minor_to_major.len() != sizes.len() {
+        return Some(sizes);
+    }
+    minor_to_major.iter().rev().map(|&at| sizes.get(usize::try_from(at).ok()?).copied()).collect()
 }
 
 /// Replaces each of the last dimensions by its count of tiles and appends the tile's numbers. A `*`
 /// combines a dimension with the next more minor one.
-fn apply(tile: &Tile, dimensions: &mut SmallVec<[u64; 8]>) -> Option<()> {
+fn apply(tile: &Tile, dimensions: &mut Sizes) -> Option<()> {
     let numbers = &tile.dimensions;
     while dimensions.len() < numbers.len() {
         dimensions.insert(0, 1);
