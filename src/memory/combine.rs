@@ -15,9 +15,6 @@ pub(super) fn combine(mut drafts: Vec<Draft>, policy: &Policy) -> Result<Vec<Dra
         if draft.kind == DraftKind::Elsewhere {
             continue;
         }
-        if draft.kind == DraftKind::Array {
-            draft.groups = vec![Group { bytes: draft.bytes, members: 0..draft.members.len() }];
-        }
         match of_space.get(&draft.space) {
             None => {
                 of_space.insert(draft.space, drafts.len());

@@ -106,8 +106,16 @@ impl Draft {
         buffer: BufferId,
     ) {
         let facts = &analysis.facts[buffer.0 as usize];
-        for &value in analysis.buffers.values(buffer) {
-            self.members.push((value, 0));
+        let values = analysis.buffers.values(buffer);
+        if self.kind == DraftKind::Array && !self.overlaps {
+            self.add_group(effective.buffer_bytes(buffer), values, 0);
+        } else {
+            self.members.extend(values.iter().map(|&value| (value, 0)));
+        }
+        if self.overlaps {
+            self.groups = vec![Group { bytes: self.bytes, members: 0..self.members.len() }];
+        }
+        for &value in values {
             if matches!(self.kind, DraftKind::Array | DraftKind::DonatedParameter(_))
                 && let Some(range) = effective.range(value)
             {
@@ -125,7 +133,7 @@ impl Draft {
         self.groups.push(Group { bytes, members: from..self.members.len() });
     }
 
-    /// From now on values may overlap.
+    /// From now on values may overlap; they count as one.
     pub(super) fn allow_overlap(&mut self) {
         self.overlaps = true;
     }

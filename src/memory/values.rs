@@ -41,9 +41,7 @@ pub(super) struct Values {
     at: Vec<ValueId>,
     /// Per value its definition.
     pub(super) definitions: Vec<Definition>,
-    /// Computations whose instructions have positions, in text order.
-    pub(super) computations: Vec<ComputationId>,
-    /// Instructions of those computations, operands first, computation after computation.
+    /// Instructions that have positions, operands first, computation after computation in text order.
     pub(super) operands_first: Vec<Vec<InstructionId>>,
 }
 
@@ -338,14 +336,13 @@ impl<'g, 'm> Builder<'g, 'm> {
 
     fn finish(self) -> Result<Values, MemoryError> {
         let module = self.graph.module();
-        let computations: Vec<ComputationId> = (0..module.computations.len() as u32)
+        let operands_first: Vec<Vec<InstructionId>> = (0..module.computations.len() as u32)
             .map(ComputationId)
             .filter(|&id| {
                 matches!(self.graph.kind(id), ComputationKind::Control | ComputationKind::Embedded)
             })
+            .map(|id| self.graph.operands_first(id))
             .collect();
-        let operands_first: Vec<Vec<InstructionId>> =
-            computations.iter().map(|&id| self.graph.operands_first(id)).collect();
 
         // Own values first, numbered computation by computation; phis behind them.
         let mut definitions = Vec::new();
@@ -369,7 +366,7 @@ impl<'g, 'm> Builder<'g, 'm> {
             let instruction = InstructionId(instruction as u32);
             definitions.push(Definition { instruction, offset, is_phi: true });
         }
-        Ok(Values { first: self.first, at: settled.at, definitions, computations, operands_first })
+        Ok(Values { first: self.first, at: settled.at, definitions, operands_first })
     }
 
     /// Meetings in the order in which phis are numbered: as they were found, which is the order of

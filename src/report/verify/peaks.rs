@@ -32,7 +32,8 @@ pub(super) fn peak(
         .map(|interval| ((interval.instruction, interval.index.as_slice()), interval.range))
         .collect();
     let temporaries = records().filter(|record| !lasts(record)).flat_map(|record| &record.values);
-    let alive = temporaries.filter(|value| !value.shape.starts_with('(')).filter_map(|value| {
+    let arrays = temporaries.filter(|value| value.size_bytes > 0 && !value.shape.starts_with('('));
+    let alive = arrays.filter_map(|value| {
         let range = ranges.get(&(value.name.instruction, value.name.index.as_slice()))?;
         Some((value, *range))
     });
