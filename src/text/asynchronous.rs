@@ -32,13 +32,13 @@ pub(super) fn hide<'a>(
         let id = add_implied(Opcode::Parameter, shape, reader);
         reader.frame.operands.push(id);
     }
-    reader.frame.attributes.extend(attributes.iter().filter(|of| is_of_wrapped(of)).cloned());
+    reader.frame.attributes.extend(attributes.iter().filter(|of| belongs_to_wrapped(of)).cloned());
     add_implied(wrapped, result, reader);
     let Some(body) = reader.close("", None) else {
         return problem(at, Kind::Wrong("an async-start of nothing"));
     };
     reader.frame.attributes.push(Attribute::Calls(CallRole::Body, body));
-    reader.frame.attributes.extend(attributes.into_iter().filter(is_of_start));
+    reader.frame.attributes.extend(attributes.into_iter().filter(belongs_to_start));
     Ok((at, ()))
 }
 
@@ -100,11 +100,11 @@ pub(super) fn name_of(attribute: &Attribute<'_>) -> Option<AttributeName> {
 }
 
 /// Attributes of every instruction belong to both, those of async-start to the start alone.
-fn is_of_start(attribute: &Attribute<'_>) -> bool {
+pub(super) fn belongs_to_start(attribute: &Attribute<'_>) -> bool {
     name_of(attribute).is_none_or(|name| COMMON.and(OF_START).has(name))
 }
 
-fn is_of_wrapped(attribute: &&Attribute<'_>) -> bool {
+fn belongs_to_wrapped(attribute: &Attribute<'_>) -> bool {
     match name_of(attribute) {
         Some(AttributeName::ControlPredecessors) | None => false,
         Some(name) => !OF_START.has(name),

@@ -14,6 +14,7 @@ mod collective;
 mod computation;
 mod cursor;
 mod domain;
+mod equal;
 mod error;
 mod header;
 mod infer;
@@ -27,6 +28,9 @@ mod number;
 mod opcode;
 mod operand;
 mod origin;
+mod print;
+mod print_header;
+mod print_shape;
 mod reader;
 mod shape;
 mod sharding;
@@ -35,7 +39,9 @@ mod value;
 mod window;
 mod words;
 
+pub use equal::difference;
 pub use error::{Location, ParseError, location};
+pub use print::{print, print_computation};
 pub use reader::Warning;
 
 use crate::hlo::{Form, Module};
