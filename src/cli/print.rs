@@ -1,18 +1,70 @@
-//! `hlolint print`.
+//! `hlolint print`: reads a HLO text and prints it again.
 
 use super::exit::Exit;
+use super::{output, usage_error};
+use crate::dump::{self, Options};
+use crate::hlo::{ComputationId, Module};
+use crate::render;
+use crate::report::parse::{TextReport, read_text};
+use crate::text;
 use clap::Args;
 use std::path::PathBuf;
 
 /// Arguments of `hlolint print`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 printed; 2 wrong usage, or the text is malformed.
+
+Example:
+  hlolint print module_0001.jit_step.after_optimizations.txt --computation fused_computation.7")]
 pub struct PrintArgs {
-    /// Dump directories, files, or `-`.
-    #[arg(required = true)]
-    pub paths: Vec<PathBuf>,
+    /// A HLO text (also .gz), or `-` for stdin.
+    file: PathBuf,
+
+    /// Only the computation of this name.
+    #[arg(long, value_name = "NAME")]
+    computation: Option<String>,
 }
 
 /// Runs the command.
-pub fn run(_args: &PrintArgs) -> Exit {
-    Exit::Failed
+pub fn run(args: &PrintArgs) -> Exit {
+    let texts = dump::texts(std::slice::from_ref(&args.file), &Options::default());
+    for diagnostic in &texts.diagnostics {
+        output::eprint(&format!("error: {diagnostic}\n"));
+    }
+    let [file] = texts.files.as_slice() else {
+        if texts.diagnostics.is_empty() {
+            return usage_error("give one HLO text, not a directory");
+        }
+        return Exit::Failed;
+    };
+    let source = match file.read() {
+        Ok(source) => source,
+        Err(diagnostic) => return usage_error(&diagnostic.to_string()),
+    };
+    match text::parse_bytes(source.bytes()) {
+        Ok(parsed) => print(&parsed.module, args.computation.as_deref()),
+        Err(_) => {
+            if let TextReport::Failed(failure) = read_text(file) {
+                output::eprint(&render::parse::error(&failure));
+            }
+            Exit::Failed
+        }
+    }
+}
+
+fn print(module: &Module<'_>, computation: Option<&str>) -> Exit {
+    let Some(wanted) = computation else {
+        output::print(&text::print(module).to_string());
+        return Exit::Clean;
+    };
+    let wanted = wanted.strip_prefix('%').unwrap_or(wanted);
+    match module.computations.iter().position(|computation| computation.name == wanted) {
+        Some(at) if !wanted.is_empty() => {
+            let id = ComputationId(at as u32);
+            output::print(&format!("{}\n", text::print_computation(module, id)));
+            Exit::Clean
+        }
+        _ => usage_error(&format!("no computation {wanted} in module {}", module.name)),
+    }
 }

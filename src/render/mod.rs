@@ -1,6 +1,7 @@
 //! Report data in; bytes for a terminal or a machine out. The only room with colours and widths.
 
 pub mod json;
+pub mod parse;
 mod style;
 pub mod text;
 pub mod verify;
