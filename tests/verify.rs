@@ -48,10 +48,6 @@ fn change(path: &Path, from: &str, to: &str) {
     fs::write(path, text.replacen(from, to, 1)).unwrap();
 }
 
-/// Dumps of testdata whose figures are not reproduced yet: SparseCore values in computations that
-/// are applied to elements.
-const MISSES: [&str; 2] = ["embedding_v6e", "experts_7x"];
-
 #[test]
 fn testdata_is_exact() {
     let (code, report) = json(&dumps());
@@ -64,11 +60,7 @@ fn testdata_is_exact() {
         .collect();
     assert!(tpu.len() >= 12, "{} TPU modules", tpu.len());
     for module in tpu {
-        let is_miss = MISSES.iter().any(|miss| module["file"].as_str().unwrap().contains(miss));
-        assert_eq!(module["exact"], !is_miss, "{module}");
-        if is_miss {
-            continue;
-        }
+        assert_eq!(module["exact"], true, "{module}");
         for figure in ["sizes", "live_ranges", "allocations", "offsets"] {
             assert_eq!(module[figure]["equal"], module[figure]["of"], "{figure} {module}");
         }
