@@ -84,6 +84,22 @@ impl Unit {
             unit => format!("{:.2}", bytes as f64 / unit.bytes() as f64),
         }
     }
+
+    /// A size in this unit as XLA's messages round it: what is less than a thousandth of the unit is
+    /// cut off first (measured on 983 lines of memory-usage reports and on the texts of errors).
+    pub fn number_as_xla(self, bytes: u64) -> String {
+        match self {
+            Unit::B => bytes.to_string(),
+            unit => format!("{:.2}", (bytes / (unit.bytes() / 1024)) as f64 / 1024.0),
+        }
+    }
+}
+
+/// A size with its unit, rounded as XLA's messages round it, so that a figure of an error is met
+/// again.
+pub fn bytes_as_xla(bytes: u64) -> String {
+    let unit = Unit::of(bytes);
+    format!("{} {}", unit.number_as_xla(bytes), unit.as_str())
 }
 
 /// A size with its unit: `15.75 GiB`, `112.17 MiB`, `512 B`.
@@ -94,13 +110,26 @@ pub fn bytes(bytes: u64) -> String {
 
 /// A share of a whole: `84%`, `0.7%` below one percent.
 pub fn percent(part: u64, whole: u64) -> String {
+    percent_below(part, whole, 0.95)
+}
+
+/// A share of a whole with a decimal below ten percent: `84%`, `1.5%`.
+pub fn fine_percent(part: u64, whole: u64) -> String {
+    percent_below(part, whole, 9.95)
+}
+
+fn percent_below(part: u64, whole: u64, decimals_below: f64) -> String {
     let share = if whole == 0 { 0.0 } else { 100.0 * part as f64 / whole as f64 };
-    if share >= 0.95 || part == 0 { format!("{share:.0}%") } else { format!("{share:.1}%") }
+    if share >= decimals_below || part == 0 {
+        format!("{share:.0}%")
+    } else {
+        format!("{share:.1}%")
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, parse_bytes, percent};
+    use super::{bytes, bytes_as_xla, parse_bytes, percent};
 
     #[test]
     fn sizes() {
@@ -137,6 +166,9 @@ mod tests {
         for (size, expected) in cases {
             assert_eq!(bytes(size), expected);
         }
+        // The error for this program says 18.12G; 18.1251 is nearer to 18.13.
+        assert_eq!(bytes_as_xla(19_461_669_376), "18.12 GiB");
+        assert_eq!(bytes(19_461_669_376), "18.13 GiB");
         assert_eq!(percent(84, 100), "84%");
         assert_eq!(percent(7, 1000), "0.7%");
         assert_eq!(percent(0, 0), "0%");

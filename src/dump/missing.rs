@@ -85,9 +85,9 @@ impl Missing {
     }
 }
 
-impl fmt::Display for Missing {
+impl fmt::Display for MissingKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = match self.kind {
+        f.write_str(match self {
             MissingKind::Empty => "no file here",
             MissingKind::NotADump => "no HLO text here",
             MissingKind::OnlyProtos => "binary protos only, no HLO text",
@@ -98,7 +98,12 @@ impl fmt::Display for Missing {
             MissingKind::NotOptimised => {
                 "only the text handed to the compiler: no schedule, no memory figures of XLA"
             }
-        };
-        write!(f, "{}: {what}", self.path)
+        })
+    }
+}
+
+impl fmt::Display for Missing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.kind)
     }
 }

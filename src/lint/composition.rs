@@ -133,7 +133,7 @@ fn whole_program(context: &Context<'_>) -> Vec<Group> {
     }
     let [kept, donated] = arguments;
     let group = |cause, title: &str, rows: Vec<Row>| {
-        let rows = merge(rows);
+        let rows = merge(rows, cause == Cause::Argument);
         let bytes = rows.iter().map(|row| row.bytes).sum();
         Group { cause, bytes, title: title.to_owned(), source: None, rows }
     };
@@ -398,8 +398,10 @@ fn group_of(
     source: Option<Source>,
     members: &[&Alive],
 ) -> Group {
-    let rows =
-        merge(members.iter().map(|one| value_row(context, one.value, one.size_bytes)).collect());
+    let rows = merge(
+        members.iter().map(|one| value_row(context, one.value, one.size_bytes)).collect(),
+        false,
+    );
     Group { cause, bytes: rows.iter().map(|row| row.bytes).sum(), title, source, rows }
 }
 
@@ -431,21 +433,24 @@ pub(super) fn operation(context: &Context<'_>, id: InstructionId) -> String {
     }
 }
 
-/// Rows of equal label as one, the largest first. The line is that of the first that has one.
-fn merge(rows: Vec<Row>) -> Vec<Row> {
+/// Rows of equal label, size and line as one, the largest first. For arguments, which have no line,
+/// rows of equal label are one whatever their sizes.
+fn merge(rows: Vec<Row>, sizes_differ: bool) -> Vec<Row> {
     let mut merged: Vec<Row> = Vec::new();
-    let mut places: FxHashMap<String, usize> = FxHashMap::default();
+    let mut places: FxHashMap<(String, u64, Option<Source>), usize> = FxHashMap::default();
     for row in rows {
-        let Some(&at) = places.get(&row.label) else {
-            places.insert(row.label.clone(), merged.len());
-            merged.push(row);
-            continue;
-        };
-        let known = &mut merged[at];
-        known.bytes += row.bytes;
-        known.count += 1;
-        if known.source.is_none() && row.source.is_some() {
-            (known.source, known.operation, known.value) = (row.source, row.operation, row.value);
+        let size = if sizes_differ { 0 } else { row.bytes };
+        let line = row.source.clone().map(|source| Source { inferred: false, ..source });
+        let key = (row.label.clone(), size, line);
+        match places.get(&key) {
+            Some(&at) => {
+                merged[at].bytes = merged[at].bytes.saturating_add(row.bytes);
+                merged[at].count += 1;
+            }
+            None => {
+                places.insert(key, merged.len());
+                merged.push(row);
+            }
         }
     }
     merged.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.label.cmp(&b.label)));

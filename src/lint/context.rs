@@ -224,6 +224,7 @@ impl<'a> Context<'a> {
             required_bytes: self.hbm().required_bytes,
             saving_bytes: None,
             provenance: Provenance::Model,
+            buffers: Vec::new(),
             also_seen: Vec::new(),
             fingerprint: String::new(),
         }

@@ -1,5 +1,6 @@
 //! A finding: what a rule says, with everything an output may need.
 
+use crate::memory::BufferId;
 use serde::Serialize;
 
 /// How bad a finding is. Ordered: a note is the least.
@@ -169,6 +170,9 @@ pub struct Finding {
     pub saving_bytes: Option<u64>,
     /// Where the figures come from.
     pub provenance: Provenance,
+    /// The buffers it is about.
+    #[serde(skip)]
+    pub buffers: Vec<BufferId>,
     /// Other rules that match the same bytes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_seen: Vec<String>,

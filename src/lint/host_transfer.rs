@@ -64,7 +64,9 @@ pub fn host_transfers(module: &Module<'_>) -> Vec<HostTransfer> {
 fn host_transfer(module: &Module<'_>, id: InstructionId) -> Option<HostTransfer> {
     let operands = module.operands(id);
     let sent: &[InstructionId] = match module.opcode(id) {
-        Opcode::Send if module.is_host_transfer(id) => operands.get(..1)?,
+        Opcode::Send if module.is_host_transfer(id) && !is_between_slices(module, id) => {
+            operands.get(..1)?
+        }
         Opcode::Outfeed => operands.get(..1)?,
         Opcode::CustomCall if is_callback(module.custom_call_target(id)?) => operands,
         _ => return None,
@@ -76,6 +78,12 @@ fn host_transfer(module: &Module<'_>, id: InstructionId) -> Option<HostTransfer>
         op_name,
         sent: sent.to_vec(),
     })
+}
+
+/// Whether a transfer goes through the host to another slice and not to the user's program
+/// (facts: corpus, `multislice`).
+fn is_between_slices(module: &Module<'_>, id: InstructionId) -> bool {
+    module.frontend_attributes(id).is_some_and(|text| text.contains("megascale"))
 }
 
 /// `xla_ffi_python_cpu_callback`, `xla_python_gpu_callback`, partitioned ones.

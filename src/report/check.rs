@@ -1,7 +1,7 @@
 //! What `check` says: one report a module, and the findings.
 
 use crate::config::Settings;
-use crate::dump::{Dump, Program};
+use crate::dump::{Dump, Missing, Program};
 use crate::lint::{Composition, Finding, Level, Row, Source};
 use serde::Serialize;
 
@@ -210,17 +210,7 @@ pub fn check(dump: &Dump, settings: &Settings) -> CheckReport {
         findings: Vec::new(),
         diagnostics: dump.diagnostics.iter().cloned().map(Diagnostic::from).collect(),
     };
-    for missing in &dump.missing {
-        report.diagnostics.push(Diagnostic {
-            failed: false,
-            file: missing.path.clone(),
-            line: None,
-            column: None,
-            message: missing.to_string(),
-            help: missing.help(),
-            snippet: None,
-        });
-    }
+    report.diagnostics.extend(missing(&dump.missing));
     for outcome in outcomes {
         report.modules.extend(outcome.module);
         report.findings.extend(outcome.findings);
@@ -236,6 +226,32 @@ pub fn check(dump: &Dump, settings: &Settings) -> CheckReport {
         .findings
         .sort_by(|a, b| (b.level, b.bytes).cmp(&(a.level, a.bytes)).then(a.file().cmp(&b.file())));
     report
+}
+
+/// What should be there and is not, each kind once with how many there are of it.
+fn missing(all: &[Missing]) -> Vec<Diagnostic> {
+    let mut kinds: Vec<(&Missing, usize)> = Vec::new();
+    for one in all {
+        match kinds.iter_mut().find(|(known, _)| known.kind == one.kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((one, 1)),
+        }
+    }
+    kinds
+        .into_iter()
+        .map(|(first, count)| Diagnostic {
+            failed: false,
+            file: first.path.clone(),
+            line: None,
+            column: None,
+            message: match count {
+                1 => first.kind.to_string(),
+                _ => format!("{} (and {} more like it)", first.kind, count - 1),
+            },
+            help: first.help(),
+            snippet: None,
+        })
+        .collect()
 }
 
 #[cfg(feature = "parallel")]

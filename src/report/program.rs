@@ -130,7 +130,7 @@ fn judge(
     for rule in lint::all_rules() {
         rule.check(&context, &mut findings);
     }
-    Ok((report(program, &context, machine.compiler), findings))
+    Ok((report(program, &context, machine.compiler), lint::fold(findings)))
 }
 
 fn machine(

@@ -92,6 +92,10 @@ fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
     finding.message = format!("{} of {shape}{}", transfer.kind.as_str(), in_loop(repetition));
     finding.shape = Some(shape);
     finding.bytes = size;
+    finding.buffers = sent
+        .iter()
+        .filter_map(|(_, _, value)| Some(context.profile.value((*value)?).buffer))
+        .collect();
 
     let alive: Vec<ValueId> = sent
         .iter()

@@ -1,7 +1,8 @@
 //! `hbm-over-capacity`.
 
-use crate::config::bytes;
+use crate::config::{bytes, bytes_as_xla};
 use crate::lint::{Cause, Context, Finding, Level, Meta, Reference, Remedy, Rule};
+use crate::memory::Exactness;
 
 /// See [`META`].
 pub struct HbmOverCapacity;
@@ -43,7 +44,15 @@ impl Rule for HbmOverCapacity {
         let mut finding = context.finding(&META, None);
         let each = if context.mesh.devices > 1 { " on each" } else { " on a" };
         let machine = context.policy.chip.map_or("device", |chip| chip.name());
-        finding.message = format!("{}{each} {machine} with {}", bytes(needed), bytes(available));
+        let least = match context.profile.exactness {
+            Exactness::LowerBound => "at least ",
+            _ => "",
+        };
+        finding.message = format!(
+            "{least}{}{each} {machine} with {}",
+            bytes_as_xla(needed),
+            bytes_as_xla(available)
+        );
         finding.bytes = exceeded;
         let half = context.capacity.capacity_bytes.unwrap_or(available) / 2;
         if super::large_allocation::candidates(context, half).next().is_some() {

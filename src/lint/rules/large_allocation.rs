@@ -2,7 +2,7 @@
 
 use crate::config::{bytes, percent};
 use crate::lint::{Context, Finding, Level, Meta, Reference, Remedy, Rule};
-use crate::memory::{AllocationKind, Value};
+use crate::memory::{AllocationKind, Exactness, Value};
 
 /// See [`META`].
 pub struct LargeAllocation;
@@ -29,6 +29,9 @@ References: E1000, scenario 2 (one unexpectedly large allocation).",
 /// The share of the capacity above which a buffer is large.
 const SHARE: u64 = 2;
 
+/// How many kinds of other large buffers are named.
+const LINES: usize = 4;
+
 impl Rule for LargeAllocation {
     fn meta(&self) -> &'static Meta {
         &META
@@ -36,6 +39,10 @@ impl Rule for LargeAllocation {
 
     fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>) {
         let Some(capacity) = context.capacity.capacity_bytes else { return };
+        // Before fusion and partitioning most values will not exist, or not in this size.
+        if context.profile.exactness == Exactness::LowerBound {
+            return;
+        }
         let mut values: Vec<&Value> = candidates(context, capacity / SHARE).collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.size_bytes));
         let Some(&largest) = values.first() else { return };
@@ -51,10 +58,8 @@ impl Rule for LargeAllocation {
         finding.instruction = Some(context.module.instruction(largest.instruction).name.to_owned());
         finding.shape = Some(shape);
         finding.bytes = largest.size_bytes;
-        finding.details = values[1..].iter().take(4).map(|value| line(context, value)).collect();
-        if values.len() > 5 {
-            finding.details.push(format!("and {} more of that size", values.len() - 5));
-        }
+        finding.buffers = values.iter().map(|value| value.buffer).collect();
+        finding.details = others(context, &values[1..]);
         finding.remedies = vec![Remedy::new(
             "shard it, split its computation into chunks, or fuse it away in a kernel",
         )];
@@ -62,10 +67,32 @@ impl Rule for LargeAllocation {
     }
 }
 
-fn line(context: &Context<'_>, value: &Value) -> String {
-    let (_, source) = context.origin(value);
-    let place = source.map(|source| format!("  {source}")).unwrap_or_default();
-    format!("also {} {}{place}", bytes(value.size_bytes), context.shape_text(value.shape))
+/// The other large buffers, equal ones in one line.
+fn others(context: &Context<'_>, values: &[&Value]) -> Vec<String> {
+    let mut lines: Vec<(String, u64)> = Vec::new();
+    for value in values {
+        let (_, source) = context.origin(value);
+        let place = source.map(|source| format!("  {source}")).unwrap_or_default();
+        let shape = context.shape_text(value.shape);
+        let line = format!("{shape}, {}{place}", bytes(value.size_bytes));
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, count)) => *count += 1,
+            None => lines.push((line, 1)),
+        }
+    }
+    let more = lines.len().saturating_sub(LINES);
+    let mut shown: Vec<String> = lines
+        .iter()
+        .take(LINES)
+        .map(|(line, count)| match count {
+            1 => format!("also {line}"),
+            _ => format!("also {count} x {line}"),
+        })
+        .collect();
+    if more > 0 {
+        shown.push(format!("and {more} more"));
+    }
+    shown
 }
 
 /// The values in HBM that are larger than a limit, one for each buffer: the first defined.

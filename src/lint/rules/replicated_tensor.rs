@@ -121,6 +121,11 @@ fn arguments(context: &Context<'_>, findings: &mut Vec<Finding>) {
         given_as(context, &groups)
     );
     finding.bytes = total;
+    finding.buffers = groups
+        .iter()
+        .flat_map(|group| &group.arrays)
+        .map(|array| context.profile.value(array.value).buffer)
+        .collect();
     finding.details = table(context, &groups);
     finding.details.push(largest_arrays(&groups));
     finding.remedies = remedies(context, &groups);
@@ -433,6 +438,7 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         );
         finding.shape = Some(shape);
         finding.bytes = value.size_bytes;
+        finding.buffers = vec![value.buffer];
         finding.remedies = vec![Remedy::new(
             "annotate it with jax.lax.with_sharding_constraint, or shard what it is computed from",
         )];

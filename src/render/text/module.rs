@@ -3,7 +3,7 @@
 use super::{Options, finding, peak};
 use crate::render::style::{self, paint};
 use crate::report::check::{ModuleReport, Verdict};
-use crate::report::{Finding, Unit, bytes, percent};
+use crate::report::{Finding, Unit, bytes, bytes_as_xla, fine_percent, percent};
 use std::fmt::Write;
 
 /// Everything about a module.
@@ -43,7 +43,7 @@ pub(super) fn one_line(out: &mut String, module: &ModuleReport, width: usize) {
         unit.number(hbm.required_bytes),
         unit.number(available),
         unit.as_str(),
-        percent(hbm.required_bytes, available),
+        fine_percent(hbm.required_bytes, available),
     );
     let largest = module.peak.as_ref().and_then(|peak| peak.largest.as_ref());
     if let Some(row) = largest {
@@ -80,12 +80,13 @@ fn verdict(out: &mut String, module: &ModuleReport) {
     let hbm = &module.hbm;
     let each = if module.devices > 1 { " on each device" } else { "" };
     let word = |text: &str| paint(style::of_verdict(module.verdict), text);
-    let needed = bytes(hbm.required_bytes);
-    let available = hbm.available_bytes.map(bytes).unwrap_or_default();
+    let needed = bytes_as_xla(hbm.required_bytes);
+    let available = hbm.available_bytes.map(bytes_as_xla).unwrap_or_default();
+    let least = if module.figures == "lower-bound" { "at least " } else { "" };
     _ = match module.verdict {
         Verdict::DoesNotFit => writeln!(
             out,
-            "{}   {needed} needed{each}, {available} available: {} too much",
+            "{}   {least}{needed} needed{each}, {available} available: {} too much",
             word("DOES NOT FIT"),
             in_unit_of(hbm.exceeded_bytes(), hbm.required_bytes),
         ),
@@ -93,16 +94,15 @@ fn verdict(out: &mut String, module: &ModuleReport) {
             out,
             "{}   {needed} of {available}{each} ({})",
             word("fits"),
-            percent(hbm.required_bytes, hbm.available_bytes.unwrap_or(0)),
+            fine_percent(hbm.required_bytes, hbm.available_bytes.unwrap_or(0)),
         ),
         Verdict::FitsAtLeast => writeln!(
             out,
             "{}   at least {needed} of {available} needed{each} ({})",
             word("not known whether it fits"),
-            percent(hbm.required_bytes, hbm.available_bytes.unwrap_or(0)),
+            fine_percent(hbm.required_bytes, hbm.available_bytes.unwrap_or(0)),
         ),
         Verdict::Unknown => {
-            let least = if module.figures == "lower-bound" { "at least " } else { "" };
             writeln!(out, "{least}{needed} needed{each}; {}", word("the capacity is not known"))
         }
     };
@@ -111,8 +111,8 @@ fn verdict(out: &mut String, module: &ModuleReport) {
 /// A size in the unit in which another reads best, where it does not vanish there.
 fn in_unit_of(size_bytes: u64, other_bytes: u64) -> String {
     let unit = Unit::of(other_bytes);
-    let number = unit.number(size_bytes);
-    if number == "0.00" { bytes(size_bytes) } else { format!("{number} {}", unit.as_str()) }
+    let number = unit.number_as_xla(size_bytes);
+    if number == "0.00" { bytes_as_xla(size_bytes) } else { format!("{number} {}", unit.as_str()) }
 }
 
 /// The split of HBM, the other memory spaces, the rules that were used.

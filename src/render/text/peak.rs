@@ -36,8 +36,12 @@ pub(super) fn alive(out: &mut String, module: &ModuleReport, peak: &Peak, option
                 _ = write!(out, ", {source}");
             }
             others_inline(out, group, unit);
-            out.push('\n');
-            rows(out, group, unit, options);
+            if let Some(row) = only_row(group, unit).filter(|_| !options.verbose) {
+                _ = writeln!(out, ": {}", described(row));
+            } else {
+                out.push('\n');
+                rows(out, group, unit, options);
+            }
         }
     }
 }
@@ -96,13 +100,35 @@ fn others_inline(out: &mut String, group: &Group, unit: Unit) {
     }
 }
 
+/// The row of a group that has one buffer worth a word and no line of its own.
+fn only_row(group: &Group, unit: Unit) -> Option<&Row> {
+    let mut visible = group.rows.iter().filter(|row| unit.number(row.bytes) != "0.00");
+    let row = visible.next().filter(|row| row.count == 1)?;
+    let is_titled = group.source.is_some() || group.title.starts_with(&row.label);
+    (visible.next().is_none() && group.cause != Cause::Other && !is_titled).then_some(row)
+}
+
+/// `f32[4096,2048] tanh, models.py:322`.
+fn described(row: &Row) -> String {
+    let mut words = row.label.clone();
+    if !row.operation.is_empty() {
+        _ = write!(words, " {}", row.operation);
+    }
+    if let Some(source) = &row.source {
+        _ = write!(words, ", {source}");
+    }
+    words
+}
+
 fn rows(out: &mut String, group: &Group, unit: Unit, options: Options) {
     if group.cause == Cause::Other && !options.verbose {
         return;
     }
-    let shown = match group.rows.len() {
+    let is_visible = |row: &&Row| options.verbose || unit.number(row.bytes) != "0.00";
+    let visible = group.rows.iter().take_while(is_visible).count();
+    let shown = match visible {
         all if options.verbose => all,
-        0 | 1 if group.source.is_some() => 0,
+        0 | 1 if group.source.is_some() || group.title.starts_with(&group.rows[0].label) => 0,
         all if all <= ROWS + 1 => all,
         _ => ROWS,
     };
