@@ -2,6 +2,7 @@
 //! disagreement otherwise, sums when there are several, and the score.
 
 use crate::report::verify::{Count, Disagreement, Figure, ModuleReport, Report};
+use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
 /// The report as text.
@@ -22,9 +23,7 @@ fn write(report: &Report, out: &mut impl Write) -> fmt::Result {
     for module in &report.modules {
         write_module(module, out)?;
     }
-    for other in &report.not_compared {
-        writeln!(out, "skipped  {}: {}", other.file, other.why)?;
-    }
+    write_not_compared(report, out)?;
     if report.modules.iter().any(|module| module.figures.spaces.iter().any(|space| !space.compared))
     {
         writeln!(
@@ -37,6 +36,27 @@ fn write(report: &Report, out: &mut impl Write) -> fmt::Result {
         write_scores(report, out)?;
     }
     writeln!(out, "exact: {} of {}", report.exact, report.of)
+}
+
+/// Modules without anything to compare with: the first few by name, by reason.
+fn write_not_compared(report: &Report, out: &mut impl Write) -> fmt::Result {
+    const SHOWN: usize = 3;
+    let reasons: BTreeSet<&str> = report.not_compared.iter().map(|other| other.why).collect();
+    for why in reasons {
+        let files: Vec<&str> = report
+            .not_compared
+            .iter()
+            .filter(|other| other.why == why)
+            .map(|other| other.file.as_str())
+            .collect();
+        for file in files.iter().take(SHOWN) {
+            writeln!(out, "skipped  {file}: {why}")?;
+        }
+        if files.len() > SHOWN {
+            writeln!(out, "skipped  {} more: {why}", files.len() - SHOWN)?;
+        }
+    }
+    Ok(())
 }
 
 fn write_module(module: &ModuleReport, out: &mut impl Write) -> fmt::Result {
