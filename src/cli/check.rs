@@ -30,7 +30,7 @@ pub struct CheckArgs {
     module: Vec<String>,
 
     /// The chip: v2, v3, v4, v5e, v5p, v6e or 7x. The dump names it unless a text stands alone.
-    #[arg(long, value_parser = chip)]
+    #[arg(long, value_parser = super::chip)]
     chip: Option<Chip>,
 
     /// Take --chip even where the dump names another chip.
@@ -50,7 +50,7 @@ pub struct CheckArgs {
     max_total: Option<u64>,
 
     /// The rules of which libtpu to use, e.g. 0.0.42; found out from the dump where absent.
-    #[arg(long, value_name = "VERSION", value_parser = compiler)]
+    #[arg(long, value_name = "VERSION", value_parser = super::compiler)]
     compiler: Option<RuleSet>,
 
     /// The share of HBM from which a finding is a warning.
@@ -103,17 +103,6 @@ impl FailOn {
             FailOn::Never => None,
         }
     }
-}
-
-fn chip(name: &str) -> Result<Chip, String> {
-    Chip::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Chip::ALL.iter().map(|chip| chip.name()).collect();
-        format!("no such chip; one of {}", names.join(", "))
-    })
-}
-
-fn compiler(version: &str) -> Result<RuleSet, String> {
-    RuleSet::of_version(version).ok_or_else(|| "not a version: write one like 0.0.42.1".to_owned())
 }
 
 /// Runs the command.

@@ -8,6 +8,7 @@ mod parse;
 mod print;
 mod verify;
 
+use crate::target::tpu::{Chip, RuleSet};
 use args::{Args, Command};
 use clap::Parser;
 use std::process::ExitCode;
@@ -43,4 +44,17 @@ fn globs(patterns: &[String]) -> Result<Option<globset::GlobSet>, String> {
         set.add(globset::Glob::new(pattern).map_err(|error| format!("--module {error}"))?);
     }
     set.build().map(Some).map_err(|error| format!("--module {error}"))
+}
+
+/// The chip that a value of `--chip` names.
+fn chip(name: &str) -> Result<Chip, String> {
+    Chip::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Chip::ALL.iter().map(|chip| chip.name()).collect();
+        format!("no such chip; one of {}", names.join(", "))
+    })
+}
+
+/// The rules that a value of `--compiler` names.
+fn compiler(version: &str) -> Result<RuleSet, String> {
+    RuleSet::of_version(version).ok_or_else(|| "not a version: write one like 0.0.42.1".to_owned())
 }

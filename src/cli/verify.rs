@@ -1,10 +1,11 @@
 //! `hlolint verify`.
 
 use super::exit::Exit;
-use super::{globs, output, usage_error};
+use super::{chip, compiler, globs, output, usage_error};
+use crate::config::Settings;
 use crate::dump::{self, Options, parallel};
 use crate::render;
-use crate::report::verify::{Choice, Report, verify};
+use crate::report::verify::{Report, verify};
 use crate::target::tpu::{Chip, RuleSet};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -24,8 +25,11 @@ pub struct VerifyArgs {
     /// The chip, instead of the dump's own: v2, v3, v4, v5e, v5p, v6e, 7x.
     #[arg(long, value_parser = chip)]
     pub chip: Option<Chip>,
+    /// Take --chip even where the dump names another chip.
+    #[arg(long, requires = "chip")]
+    pub force_chip: bool,
     /// The libtpu release whose rules are taken, instead of the one the dump shows: 0.0.42.1.
-    #[arg(long, value_name = "VERSION", value_parser = rules)]
+    #[arg(long, value_name = "VERSION", value_parser = compiler)]
     pub compiler: Option<RuleSet>,
 }
 
@@ -37,14 +41,6 @@ pub enum Format {
     Text,
     /// `hlolint.verify/1`.
     Json,
-}
-
-fn chip(name: &str) -> Result<Chip, String> {
-    Chip::from_name(name).ok_or_else(|| "one of v2, v3, v4, v5e, v5p, v6e, 7x".to_owned())
-}
-
-fn rules(version: &str) -> Result<RuleSet, String> {
-    RuleSet::of_version(version).ok_or_else(|| "a version of libtpu, such as 0.0.42.1".to_owned())
 }
 
 /// Runs the command.
@@ -71,9 +67,14 @@ fn report(args: &VerifyArgs, options: &Options) -> Report {
     for missing in &dump.missing {
         output::eprint(&format!("note: {missing}: {}\n", missing.help()));
     }
-    let choice = Choice { chip: args.chip, rules: args.compiler };
+    let settings = Settings {
+        chip: args.chip,
+        force_chip: args.force_chip,
+        compiler: args.compiler,
+        ..Settings::default()
+    };
     let outcomes =
-        parallel::map(dump.programs.iter().collect(), |program| verify(program, &choice));
+        parallel::map(dump.programs.iter().collect(), |program| verify(program, &settings));
     let (mut modules, mut not_compared) = (Vec::new(), Vec::new());
     let mut diagnostics = dump.diagnostics;
     for outcome in outcomes {

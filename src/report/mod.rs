@@ -1,6 +1,7 @@
 //! Results in; what a command says, as serialisable data, out.
 
 pub mod check;
+mod machine;
 pub mod parse;
 pub mod program;
 pub mod verify;

@@ -1,13 +1,14 @@
 //! One program through the pipeline: text → module → graph → memory analysis → findings.
 
 use super::check::{Diagnostic, Hbm, MeshAxis, ModuleReport, Peak, Space, Verdict};
+use super::machine::Machine;
 use crate::config::Settings;
-use crate::dump::{self, Program, SideKind};
+use crate::dump::{self, Program};
 use crate::graph::Dataflow;
 use crate::hlo::Module;
 use crate::lint::{self, Capacity, Context, Finding, Row};
 use crate::memory::{Analysis, Exactness, MemoryProfile};
-use crate::target::tpu::{Chip, RuleSet, Signs, detect};
+use crate::target::tpu::Chip;
 use crate::target::{Backend, Policy};
 use crate::text::{self, Strictness};
 
@@ -85,12 +86,6 @@ fn read<'s>(source: &'s dump::Source, diagnostics: &mut Vec<Diagnostic>) -> Opti
     }
 }
 
-/// The machine of a program.
-struct Machine {
-    policy: Policy,
-    compiler: String,
-}
-
 fn judge(
     program: &Program,
     module: &Module<'_>,
@@ -108,8 +103,8 @@ fn judge(
             snippet: None,
         })
     };
-    let machine =
-        machine(program, module, settings).map_err(|(message, help)| failed(message, help))?;
+    let machine = Machine::of(program, module, settings)
+        .map_err(|error| failed(error.message, error.help))?;
     let graph = Dataflow::new(module);
     let cannot = |error: crate::memory::MemoryError| failed(error.to_string(), "report this text");
     let analysis = Analysis::new(&graph, &machine.policy).map_err(cannot)?;
@@ -131,68 +126,6 @@ fn judge(
         rule.check(&context, &mut findings);
     }
     Ok((report(program, &context, machine.compiler), lint::fold(findings)))
-}
-
-fn machine(
-    program: &Program,
-    module: &Module<'_>,
-    settings: &Settings,
-) -> Result<Machine, (String, &'static str)> {
-    let backend = program
-        .backend
-        .or_else(|| dump::backend_of(module))
-        .unwrap_or(if settings.chip.is_some() { Backend::Tpu } else { Backend::Cpu });
-    if backend != Backend::Tpu {
-        let mut policy = Policy::natural(backend);
-        policy.limit_bytes = settings.hbm_bytes;
-        return Ok(Machine { policy, compiler: "natural sizes".to_owned() });
-    }
-    if let (Some(found), Some(wanted), false) = (program.chip, settings.chip, settings.force_chip)
-        && found != wanted
-    {
-        return Err((
-            format!("compiled for {found}, not for {wanted}: layouts differ between chips"),
-            "leave --chip out, compile for the other chip, or insist with --force-chip",
-        ));
-    }
-    let chip = settings.chip.or(program.chip);
-    let detected = detect_release(program, module, chip);
-    let rules: RuleSet = settings.compiler.unwrap_or(detected.rules);
-    let mut policy = Policy::tpu(chip.unwrap_or(Chip::V5e), rules);
-    if chip.is_none() {
-        policy.limit_bytes = None;
-        policy.caveats.push(
-            "the dump does not name its chip: sizes of tuple tables and the choice of heap are those \
-             of a v5e; name it with --chip"
-                .to_owned(),
-        );
-    }
-    if let Some(hbm) = settings.hbm_bytes {
-        policy.limit_bytes = Some(hbm);
-    }
-    let why = if settings.compiler.is_some() { "as asked for" } else { &detected.why };
-    let compiler = format!("rules of libtpu {} and later: {why}", rules.first_version());
-    Ok(Machine { policy, compiler })
-}
-
-/// The release that wrote a program's files, by every sign there is.
-fn detect_release(
-    program: &Program,
-    module: &Module<'_>,
-    chip: Option<Chip>,
-) -> crate::target::tpu::Detected {
-    let side = |kind: SideKind| program.side(kind).and_then(|file| file.read().ok());
-    let comp_env = if program.build.is_none() { side(SideKind::TpuCompEnv) } else { None };
-    detect(&Signs {
-        build: program.build,
-        comp_env: comp_env.as_ref().and_then(|source| source.text().ok()),
-        has_live_range: program
-            .side(SideKind::MemoryUsageReport)
-            .map(|_| program.side(SideKind::LiveRange).is_some()),
-        allocations_have_pages: None,
-        text: module.header.is_scheduled.then_some(module.text),
-        chip,
-    })
 }
 
 fn capacity(policy: &Policy, settings: &Settings) -> Capacity {

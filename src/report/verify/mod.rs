@@ -8,7 +8,7 @@ mod run;
 mod values;
 
 pub use report::{ModuleReport, NotCompared, Report, Scores};
-pub use run::{Choice, Outcome, verify};
+pub use run::{Outcome, verify};
 
 use crate::dump::side::buffer_assignment::BufferAssignment;
 use crate::dump::side::live_range::LiveRanges;

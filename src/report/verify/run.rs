@@ -1,23 +1,15 @@
 //! One program in: its text analysed, XLA's own files read, both compared.
 
 use super::{ModuleReport, NotCompared, Oracle, Subject, compare};
+use crate::config::Settings;
 use crate::dump::side::{SideError, buffer_assignment, live_range, memory_usage_report};
-use crate::dump::{Diagnostic, File, Program, SideKind, Source, Stage, backend_of};
+use crate::dump::{Diagnostic, File, Program, SideKind, Source, Stage};
 use crate::graph::Dataflow;
-use crate::hlo::Module;
 use crate::memory;
-use crate::target::tpu::{Chip, RuleSet, detect};
-use crate::target::{Backend, Policy};
+use crate::report::machine::Machine;
+use crate::target::Backend;
+use crate::target::tpu::Chip;
 use crate::text;
-
-/// What the user knows better than the dump.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Choice {
-    /// The chip.
-    pub chip: Option<Chip>,
-    /// The rules of the compiler release.
-    pub rules: Option<RuleSet>,
-}
 
 /// What came of one program.
 #[derive(Debug, Default)]
@@ -31,7 +23,7 @@ pub struct Outcome {
 }
 
 /// Analyses a program and compares it with what XLA wrote beside it.
-pub fn verify(program: &Program, choice: &Choice) -> Outcome {
+pub fn verify(program: &Program, settings: &Settings) -> Outcome {
     let mut outcome = Outcome::default();
     if let Some(why) = not_comparable(program) {
         let file = program.text.label().to_owned();
@@ -53,7 +45,7 @@ pub fn verify(program: &Program, choice: &Choice) -> Outcome {
     if oracle.is_empty() {
         return outcome;
     }
-    match analyse(program, choice, &oracle) {
+    match analyse(program, settings, &oracle) {
         Ok(module) => outcome.module = Some(module),
         Err(diagnostic) => outcome.diagnostics.push(diagnostic),
     }
@@ -113,7 +105,7 @@ impl Files {
 
 fn analyse(
     program: &Program,
-    choice: &Choice,
+    settings: &Settings,
     oracle: &Oracle<'_>,
 ) -> Result<ModuleReport, Diagnostic> {
     let label = program.text.label();
@@ -124,7 +116,8 @@ fn analyse(
             .at_line(place.line as u64)
     })?;
     let module = &parsed.module;
-    let machine = Machine::of(program, module, choice)?;
+    let machine = Machine::of(program, module, settings)
+        .map_err(|error| Diagnostic::new(label, error.message, error.help))?;
     let graph = Dataflow::new(module);
     let profile = memory::analyse(&graph, &machine.policy)
         .map_err(|error| Diagnostic::new(label, error.to_string(), "report it with this text"))?;
@@ -147,35 +140,4 @@ fn analyse(
         duplicates: program.duplicates.clone(),
         figures: compare(&subject, oracle),
     })
-}
-
-/// The machine and compiler of a program.
-struct Machine {
-    policy: Policy,
-    chip: Option<Chip>,
-    compiler: String,
-}
-
-impl Machine {
-    fn of(program: &Program, module: &Module<'_>, choice: &Choice) -> Result<Machine, Diagnostic> {
-        let backend = program.backend.or_else(|| backend_of(module)).unwrap_or(Backend::Cpu);
-        if backend != Backend::Tpu {
-            let compiler = "natural sizes".to_owned();
-            return Ok(Machine { policy: Policy::natural(backend), chip: None, compiler });
-        }
-        let chip = choice.chip.or(program.chip);
-        let signs = program.compiler_signs()?;
-        let detected = detect(&signs.with_text(module.text, chip));
-        let rules = choice.rules.unwrap_or(detected.rules);
-        let mut policy = Policy::tpu(chip.unwrap_or(Chip::V5e), rules);
-        if chip.is_none() {
-            policy.caveats.push("the dump does not name its chip; v5e is assumed".to_owned());
-        }
-        let why = match choice.rules {
-            Some(_) => "as asked for",
-            None => &detected.why,
-        };
-        let compiler = format!("rules of libtpu {}: {why}", rules.first_version());
-        Ok(Machine { policy, chip, compiler })
-    }
 }
