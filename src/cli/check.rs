@@ -1,7 +1,7 @@
 //! `hlolint check`: reads dump directories, prints the verdict and the findings.
 
 use super::exit::Exit;
-use super::output;
+use super::{output, progress};
 use crate::config::{Materiality, Settings, parse_bytes};
 use crate::dump::{self, Options};
 use crate::render;
@@ -112,7 +112,9 @@ pub fn run(args: &CheckArgs) -> Exit {
         Err(message) => return super::usage_error(&message),
     };
     let dump = dump::open(&args.paths, &Options { modules, ..Options::default() });
-    let report = check(&dump, &settings(args));
+    let progress = progress::bar(dump.programs.len(), "programs");
+    let report = check(&dump, &settings(args), &|| progress.inc(1));
+    progress.finish_and_clear();
     output::eprint(&render::text::diagnostics(&report.diagnostics));
     let text = match args.format {
         Format::Text => {

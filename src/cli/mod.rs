@@ -6,6 +6,7 @@ mod exit;
 mod output;
 mod parse;
 mod print;
+mod progress;
 mod verify;
 
 use crate::target::tpu::{Chip, RuleSet};

@@ -252,13 +252,13 @@ impl<'a> Context<'a> {
     }
 
     fn location(&self, offset: usize) -> Location {
-        let text = self.module.text;
-        let before = text.as_bytes().get(..offset).unwrap_or_default();
-        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        let text = self.module.text.as_bytes();
+        let place = crate::text::location(text, offset);
         Location {
             file: self.file.to_owned(),
-            line: memchr::memchr_iter(b'\n', before).count() + 1,
-            column: before.len() - line_start + 1,
+            line: place.line,
+            column: place.column,
+            excerpt: crate::text::excerpt(text, offset),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A finding: what a rule says, with everything an output may need.
 
 use crate::memory::BufferId;
+use crate::text::Excerpt;
 use serde::Serialize;
 
 /// How bad a finding is. Ordered: a note is the least.
@@ -124,9 +125,12 @@ pub struct Location {
     /// The file, as it was found.
     pub file: String,
     /// 1-based line.
-    pub line: usize,
+    pub line: u32,
     /// 1-based column, in bytes.
-    pub column: usize,
+    pub column: u32,
+    /// The stretch of the line around it, for a terminal.
+    #[serde(skip)]
+    pub excerpt: Excerpt,
 }
 
 /// What a rule found.

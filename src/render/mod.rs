@@ -1,5 +1,6 @@
 //! Report data in; bytes for a terminal or a machine out. The only room with colours and widths.
 
+mod excerpt;
 pub mod json;
 pub mod parse;
 mod style;

@@ -1,8 +1,8 @@
 //! What `parse` says, for a person and for a machine.
 
+use super::excerpt::{self, Place};
 use crate::report::parse::{Contents, Failure, TextReport};
-use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use std::fmt::Write;
+use annotate_snippets::Level;
 
 /// One line for a text that was read.
 pub fn contents(contents: &Contents) -> String {
@@ -22,22 +22,11 @@ pub fn warning(failure: &Failure) -> String {
 
 fn shown(failure: &Failure, level: Level<'_>) -> String {
     let (Some(line), Some(column)) = (failure.line, failure.column) else {
-        let mut text = String::new();
-        _ = writeln!(text, "error: {}: {}", failure.file, failure.message);
-        return text;
+        return format!("error: {}: {}\n", failure.file, failure.message);
     };
+    let place = Place { file: &failure.file, line, column };
     let excerpt = failure.excerpt.clone().unwrap_or_default();
-    let group = level.primary_title(failure.message.as_str()).element(
-        Snippet::source(excerpt.text.as_str())
-            .path(failure.file.as_str())
-            .line_start(line as usize)
-            .annotation(AnnotationKind::Primary.span(excerpt.at..excerpt.at + excerpt.length)),
-    );
-    let text = Renderer::styled().render(&[group]);
-    // The renderer counts characters of the excerpt; the place is in bytes of the whole line.
-    let shown_column = excerpt.text.get(..excerpt.at).unwrap_or("").chars().count() + 1;
-    let place = |column: usize| format!("{}:{line}:{column}", failure.file);
-    format!("{}\n", text.replacen(&place(shown_column), &place(column as usize), 1))
+    excerpt::titled(&failure.message, level, place, &excerpt)
 }
 
 /// One line of JSON for a text.

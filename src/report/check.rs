@@ -1,8 +1,9 @@
 //! What `check` says: one report a module, and the findings.
 
 use crate::config::Settings;
-use crate::dump::{Dump, Missing, Program};
+use crate::dump::{Dump, Missing, parallel};
 use crate::lint::{Composition, Finding, Level, Row, Source};
+use crate::text::Excerpt;
 use serde::Serialize;
 
 /// The name and version of the JSON form.
@@ -45,17 +46,17 @@ pub struct Diagnostic {
     pub file: String,
     /// 1-based line, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub line: Option<usize>,
+    pub line: Option<u32>,
     /// 1-based column in bytes, where there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub column: Option<usize>,
+    pub column: Option<u32>,
     /// What is wrong.
     pub message: String,
     /// What to do.
     pub help: String,
-    /// The source line with a caret, for a terminal.
+    /// The place in the text, for a terminal.
     #[serde(skip)]
-    pub snippet: Option<String>,
+    pub excerpt: Option<Excerpt>,
 }
 
 /// Whether a program fits.
@@ -191,19 +192,23 @@ impl From<crate::dump::Diagnostic> for Diagnostic {
         Diagnostic {
             failed: true,
             file: found.path,
-            line: found.line.and_then(|line| usize::try_from(line).ok()),
+            line: found.line.and_then(|line| u32::try_from(line).ok()),
             column: None,
             message: found.reason,
             help: found.remedy,
-            snippet: None,
+            excerpt: None,
         }
     }
 }
 
 /// Checks all programs of a dump, in parallel over programs; the order of the result depends on the
-/// programs alone.
-pub fn check(dump: &Dump, settings: &Settings) -> CheckReport {
-    let outcomes = each(&dump.programs, |program| super::program::analyse(program, settings));
+/// programs alone. `done` is called behind each program.
+pub fn check(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> CheckReport {
+    let outcomes = parallel::map(dump.programs.iter().collect(), |program| {
+        let outcome = super::program::analyse(program, settings);
+        done();
+        outcome
+    });
     let mut report = CheckReport {
         schema: SCHEMA,
         modules: Vec::new(),
@@ -249,18 +254,7 @@ fn missing(all: &[Missing]) -> Vec<Diagnostic> {
                 _ => format!("{} (and {} more like it)", first.kind, count - 1),
             },
             help: first.help(),
-            snippet: None,
+            excerpt: None,
         })
         .collect()
-}
-
-#[cfg(feature = "parallel")]
-fn each<T: Send>(programs: &[Program], run: impl Fn(&Program) -> T + Sync + Send) -> Vec<T> {
-    use rayon::prelude::*;
-    programs.par_iter().map(run).collect()
-}
-
-#[cfg(not(feature = "parallel"))]
-fn each<T>(programs: &[Program], run: impl Fn(&Program) -> T) -> Vec<T> {
-    programs.iter().map(run).collect()
 }

@@ -8,3 +8,4 @@ pub mod verify;
 
 pub use crate::config::{Unit, bytes, bytes_as_xla, fine_percent, percent};
 pub use crate::lint::{Cause, Finding, Group, Level, Remedy, Row, Source};
+pub use crate::text::Excerpt;

@@ -59,11 +59,11 @@ fn read<'s>(source: &'s dump::Source, diagnostics: &mut Vec<Diagnostic>) -> Opti
                 Diagnostic {
                     failed: false,
                     file: source.label().to_owned(),
-                    line: Some(place.line as usize),
-                    column: Some(place.column as usize),
+                    line: Some(place.line),
+                    column: Some(place.column),
                     message: format!("{}{more}", warning.message),
                     help: String::new(),
-                    snippet: None,
+                    excerpt: Some(text::excerpt(text.as_bytes(), warning.offset)),
                 }
             }));
             Some(parsed.module)
@@ -73,13 +73,13 @@ fn read<'s>(source: &'s dump::Source, diagnostics: &mut Vec<Diagnostic>) -> Opti
             diagnostics.push(Diagnostic {
                 failed: true,
                 file: source.label().to_owned(),
-                line: Some(place.line as usize),
-                column: Some(place.column as usize),
+                line: Some(place.line),
+                column: Some(place.column),
                 message: error.message.clone(),
                 help:
                     "dump the module again; a compiler killed while writing leaves part of a file"
                         .to_owned(),
-                snippet: None,
+                excerpt: Some(text::excerpt(text.as_bytes(), error.offset)),
             });
             None
         }
@@ -100,7 +100,7 @@ fn judge(
             column: None,
             message,
             help: help.to_owned(),
-            snippet: None,
+            excerpt: None,
         })
     };
     let machine = Machine::of(program, module, settings)

@@ -16,6 +16,7 @@ mod cursor;
 mod domain;
 mod equal;
 mod error;
+mod excerpt;
 mod header;
 mod infer;
 mod instruction;
@@ -41,6 +42,7 @@ mod words;
 
 pub use equal::difference;
 pub use error::{Location, ParseError, location};
+pub use excerpt::{Excerpt, excerpt};
 pub use print::{print, print_computation};
 pub use reader::Warning;
 

@@ -1,6 +1,7 @@
 //! One finding: what was found, its facts, what to do.
 
 use super::Options;
+use crate::render::excerpt::{self, Place};
 use crate::render::style::{self, paint};
 use crate::report::{Finding, Remedy, Unit};
 use std::fmt::Write;
@@ -55,9 +56,6 @@ fn details(out: &mut String, finding: &Finding) {
     let mut line = |name: &str, text: &str| {
         _ = writeln!(out, "   {}", paint(style::DIM, &format!("{name:11} {text}")));
     };
-    if let Some(location) = &finding.location {
-        line("at", &format!("{}:{}:{}", location.file, location.line, location.column));
-    }
     if let Some(instruction) = &finding.instruction {
         line("instruction", &format!("%{instruction}"));
     }
@@ -66,4 +64,8 @@ fn details(out: &mut String, finding: &Finding) {
     }
     line("see", &finding.reference.text());
     line("fingerprint", &finding.fingerprint);
+    if let Some(location) = &finding.location {
+        let place = Place { file: &location.file, line: location.line, column: location.column };
+        out.push_str(&excerpt::bare(place, &location.excerpt));
+    }
 }

@@ -4,6 +4,7 @@ mod finding;
 mod module;
 mod peak;
 
+use super::excerpt::{self, Place};
 use super::style::{self, paint};
 use crate::report::Level;
 use crate::report::check::{CheckReport, Diagnostic, ModuleReport, Verdict};
@@ -115,21 +116,24 @@ fn last_line(out: &mut String, report: &CheckReport) {
 pub fn diagnostics(diagnostics: &[Diagnostic]) -> String {
     let mut out = String::new();
     for diagnostic in diagnostics {
-        let (style, word) = if diagnostic.failed {
-            (style::of_level(Level::Error), "error")
+        let (style, word, level) = if diagnostic.failed {
+            (style::of_level(Level::Error), "error", annotate_snippets::Level::ERROR)
         } else {
-            (style::of_level(Level::Warn), "warning")
+            (style::of_level(Level::Warn), "warning", annotate_snippets::Level::WARNING)
         };
-        let place = match (diagnostic.line, diagnostic.column) {
-            (Some(line), Some(column)) => format!("{}:{line}:{column}", diagnostic.file),
-            _ => diagnostic.file.clone(),
-        };
-        _ = writeln!(out, "{}: {place}: {}", paint(style, word), diagnostic.message);
-        if let Some(snippet) = &diagnostic.snippet {
-            _ = writeln!(out, "{snippet}");
+        let Diagnostic { file, message, help, .. } = diagnostic;
+        match (diagnostic.line, diagnostic.column, &diagnostic.excerpt) {
+            (Some(line), Some(column), Some(found)) => {
+                let place = Place { file, line, column };
+                out.push_str(&excerpt::titled(message, level, place, found));
+            }
+            (Some(line), ..) => {
+                _ = writeln!(out, "{}: {file}:{line}: {message}", paint(style, word));
+            }
+            _ => _ = writeln!(out, "{}: {file}: {message}", paint(style, word)),
         }
-        if !diagnostic.help.is_empty() {
-            _ = writeln!(out, "  help: {}", diagnostic.help);
+        if !help.is_empty() {
+            _ = writeln!(out, "  help: {help}");
         }
     }
     out
