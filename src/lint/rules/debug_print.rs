@@ -83,7 +83,7 @@ fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
         .collect();
     sent.sort_by_key(|(size, id, _)| (std::cmp::Reverse(*size), *id));
     let (size, largest, _) = *sent.first()?;
-    let transfer = site.transfers.first()?;
+    let transfer = site.transfers.iter().find(|transfer| transfer.sent.contains(&largest))?;
     let repetition = context.graph.repetition(context.module.instruction(largest).computation);
 
     let mut finding = context.finding(&META, Some(transfer.instruction));

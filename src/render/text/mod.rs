@@ -85,7 +85,6 @@ fn last_line(out: &mut String, report: &CheckReport) {
         .count();
     _ = write!(out, "{}", plural(report.modules.len(), "module"));
     match (report.modules.len(), failing, unknown) {
-        (0, ..) => {}
         (1, 1, _) => out.push_str(", does not fit"),
         (_, 0, 0) => out.push_str(if report.modules.len() == 1 { ", fits" } else { ", all fit" }),
         (_, failing, unknown) => {
