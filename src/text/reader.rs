@@ -11,7 +11,7 @@ use crate::hlo::{
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// How deeply shapes, operands, inline bodies, shardings and literals may nest.
-pub(super) const MAX_DEPTH: u32 = 1000;
+pub(super) const MAX_DEPTH: u32 = 500;
 
 /// A place that was read with doubt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,6 +82,9 @@ pub(super) struct Parts<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(text: &'a str, strictness: Strictness) -> Self {
+        // What printed texts need, and no more than the text's size in all: growing a large arena
+        // copies it, while the part of a reservation that is never written costs no memory.
+        let bytes = text.len();
         Reader {
             text,
             strictness,
@@ -95,13 +98,13 @@ impl<'a> Reader<'a> {
             shardings: Vec::new(),
             sharding_cache: FxHashMap::default(),
             sharding_texts: Vec::new(),
-            metadata: Vec::new(),
+            metadata: Vec::with_capacity(bytes / 256),
             computations: Vec::new(),
             computation_names: FxHashMap::default(),
             entry: None,
-            instructions: Vec::new(),
-            operand_arena: Vec::new(),
-            attribute_arena: Vec::new(),
+            instructions: Vec::with_capacity(bytes / 160),
+            operand_arena: Vec::with_capacity(bytes / 80),
+            attribute_arena: Vec::with_capacity(bytes / 80),
             frame: Frame::default(),
             outer: Vec::new(),
             spare: Vec::new(),
