@@ -349,6 +349,25 @@ fn a_loop_of_links_ends() {
     assert_eq!(dump.diagnostics.len(), 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn pipes_are_read_when_they_are_named() {
+    let directory = directory(&[("own.hlo", &text("jit_own"))]);
+    let pipe = directory.path().join("module_0001.jit_f.cl_1.after_optimizations.txt");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    // In a directory it is passed over.
+    assert_eq!(outline(&open(directory.path())), [("jit_own", Stage::Unnamed, false)]);
+    let writer = std::thread::spawn({
+        let pipe = pipe.clone();
+        move || fs::write(pipe, gzip(text("jit_piped").as_bytes())).unwrap()
+    });
+    let dump = open(&pipe);
+    writer.join().unwrap();
+    assert_eq!(outline(&dump), [("jit_f", Stage::AfterOptimizations, false)]);
+    assert_eq!(dump.programs[0].text.text().unwrap(), text("jit_piped"));
+}
+
 #[test]
 fn a_filter_picks_modules() {
     let directory = directory(&[

@@ -75,7 +75,7 @@ fn testdata_is_exact() {
 fn one_module_in_one_line() {
     let (code, text) = run(&[dumps().join("mlp_donated").to_str().unwrap()]);
     assert_eq!(code, 0, "{text}");
-    assert!(text.starts_with("exact  "), "{text}");
+    assert!(text.starts_with("exact "), "{text}");
     assert!(text.ends_with("\nexact: 1 of 1\n"), "{text}");
 }
 
@@ -161,4 +161,44 @@ fn wrong_usage_is_exit_2() {
     for arguments in [&["--chip", "v9", path][..], &["--module", "[", path], &[], &["/nothing"]] {
         assert_eq!(run(arguments).0, 2, "{arguments:?}");
     }
+}
+
+/// An archive through a pipe, as one looks at a report that came by mail.
+#[test]
+fn an_archive_on_stdin() {
+    let directory = copy("mlp_donated");
+    let mut builder = tar::Builder::new(Vec::new());
+    builder.append_dir_all("dump", directory.path()).unwrap();
+    let archive = builder.into_inner().unwrap();
+    let mut command = Command::cargo_bin("hlolint").unwrap();
+    let output = command.args(["verify", "-"]).write_stdin(archive).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("<stdin>!dump/module_0000."), "{text}");
+    assert!(text.ends_with("exact: 1 of 1\n"), "{text}");
+}
+
+/// What a person sees: the snapshots are read in review.
+#[test]
+fn texts_for_a_person() {
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path(concat!(env!("CARGO_MANIFEST_DIR"), "/snapshots/verify"));
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    let text = |directory: &Path| {
+        let (_, text) = run(&[directory.to_str().unwrap()]);
+        text.replace(directory.to_str().unwrap(), "DIR")
+    };
+    let differs = copy("mlp_donated");
+    change(&file(differs.path(), "-buffer-assignment.txt"), ",offset=0)", ",offset=512)");
+    let alone = copy("mlp_donated");
+    for ending in ["-live-range.txt", "-buffer-assignment.txt", "-memory-usage-report.txt"] {
+        fs::remove_file(file(alone.path(), ending)).unwrap();
+    }
+    settings.bind(|| {
+        insta::assert_snapshot!("one_module", text(&dumps().join("mlp_donated")));
+        insta::assert_snapshot!("two_modules", text(&dumps().join("two_modules")));
+        insta::assert_snapshot!("first_disagreement", text(differs.path()));
+        insta::assert_snapshot!("nothing_to_compare_with", text(alone.path()));
+    });
 }

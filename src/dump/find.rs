@@ -109,8 +109,17 @@ impl<'l> Finder<'l> {
         const LABEL: &str = "<stdin>";
         let limit_bytes = self.limits.archive_bytes;
         match super::source::read_at_most(std::io::stdin().lock(), limit_bytes) {
-            Ok(bytes) => self.bytes(LABEL, "", bytes.into()),
+            Ok(bytes) => self.bytes(LABEL, LABEL, bytes.into()),
             Err(error) => self.fail(Diagnostic::io(LABEL, &error)),
+        }
+    }
+
+    fn pipe(&mut self, path: &Path, label: &str) {
+        let read = std::fs::File::open(path)
+            .and_then(|file| super::source::read_at_most(file, self.limits.archive_bytes));
+        match read {
+            Ok(bytes) => self.bytes(label, &name_of(path), bytes.into()),
+            Err(error) => self.fail(Diagnostic::io(label, &error)),
         }
     }
 
@@ -124,7 +133,7 @@ impl<'l> Finder<'l> {
             self.findings.found.push(Found {
                 file,
                 directory: String::new(),
-                name: label.into(),
+                name: name.into(),
                 is_named: true,
             });
             return;
@@ -183,7 +192,8 @@ impl<'l> Finder<'l> {
                     continue;
                 }
             };
-            if entry.file_type().is_dir() {
+            // Reading a pipe or a device that lies in a directory could wait for ever.
+            if !entry.file_type().is_file() {
                 continue;
             }
             if tally.files == self.limits.files {
@@ -216,8 +226,11 @@ impl<'l> Finder<'l> {
             }
             return;
         }
-        if let Err(error) = std::fs::metadata(path) {
-            return self.fail(Diagnostic::io(&label, &error));
+        match std::fs::metadata(path) {
+            Ok(metadata) if metadata.is_file() => {}
+            // A pipe, such as a shell makes of `<(zcat x)`, can be read only once.
+            Ok(_) => return self.pipe(path, &label),
+            Err(error) => return self.fail(Diagnostic::io(&label, &error)),
         }
         let mut tally = Tally { path: label.clone(), ..Tally::default() };
         if let Some(mut found) = self.on_disk(path, true) {

@@ -3,7 +3,7 @@
 use super::Diagnostic;
 use flate2::read::MultiGzDecoder;
 use std::fmt;
-use std::io::{self, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -167,8 +167,10 @@ impl File {
                 Err(_) => return head,
             },
         };
+        let mut reader = io::BufReader::new(reader);
+        let is_packed = self.gzip || reader.fill_buf().is_ok_and(is_gzip);
         // What cannot be read here fails again, and is reported, when the file is read.
-        let _ = match self.gzip {
+        let _ = match is_packed {
             true => MultiGzDecoder::new(reader).take(HEAD_BYTES).read_to_end(&mut head),
             false => reader.take(HEAD_BYTES).read_to_end(&mut head),
         };

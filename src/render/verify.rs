@@ -50,10 +50,10 @@ fn write_not_compared(report: &Report, out: &mut impl Write) -> fmt::Result {
             .map(|other| other.file.as_str())
             .collect();
         for file in files.iter().take(SHOWN) {
-            writeln!(out, "skipped  {file}: {why}")?;
+            writeln!(out, "skipped    {file}: {why}")?;
         }
         if files.len() > SHOWN {
-            writeln!(out, "skipped  {} more: {why}", files.len() - SHOWN)?;
+            writeln!(out, "skipped    {} more: {why}", files.len() - SHOWN)?;
         }
     }
     Ok(())
@@ -62,11 +62,11 @@ fn write_not_compared(report: &Report, out: &mut impl Write) -> fmt::Result {
 fn write_module(module: &ModuleReport, out: &mut impl Write) -> fmt::Result {
     let figures = &module.figures;
     let word = match (figures.exact, figures.hbm_exact) {
-        (true, _) => "exact  ",
+        (true, _) => "exact",
         (false, true) => "HBM exact",
         (false, false) => "differs",
     };
-    write!(out, "{word}  {}", module.file)?;
+    write!(out, "{word:<9}  {}", module.file)?;
     if let Some(chip) = module.chip {
         write!(out, "  {chip}")?;
     }
@@ -126,8 +126,12 @@ fn write_disagreement(first: &Disagreement, out: &mut impl Write) -> fmt::Result
         Figure::Required => "required",
     };
     write!(out, "  first: {figure} of {}: ours {}, XLA {}", first.subject, first.ours, first.xla)?;
+    let section = match first.figure {
+        Figure::LiveRange => "live ranges",
+        _ => "buffer assignment",
+    };
     match first.line {
-        Some(line) => writeln!(out, " (line {line} of its file)"),
+        Some(line) => writeln!(out, " (line {line} of the {section})"),
         None => writeln!(out),
     }
 }
