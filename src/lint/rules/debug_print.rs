@@ -6,7 +6,7 @@ use crate::hlo::{InstructionId, Opcode};
 use crate::lint::{
     Context, Finding, HostTransfer, Level, Meta, Reference, Remedy, Rule, Source, host_transfers,
 };
-use crate::memory::{Edit, ValueId};
+use crate::memory::{Edit, Value, ValueId};
 
 /// See [`META`].
 pub struct DebugPrint;
@@ -105,7 +105,7 @@ fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
     let held: u64 = alive.iter().map(|&value| context.profile.value(value).size_bytes).sum();
     finding.details = facts(size, held, repetition, context.profile.schedule.is_empty());
     let edits: Vec<Edit> =
-        sent.iter().filter_map(|(_, _, value)| edit(context, site, (*value)?)).collect();
+        sent.iter().filter_map(|(_, id, value)| edit(context, site, *id, (*value)?)).collect();
     if held > 0
         && let Some(copy) = sent.iter().find_map(|(_, id, _)| copy_of(context, site, *id))
     {
@@ -173,15 +173,32 @@ fn copy_of(context: &Context<'_>, site: &Site, sent: InstructionId) -> Option<In
 }
 
 /// What becomes of a sent value without the send: gone where nothing else needs it or only a copy
-/// does, else alive until its last other use.
-fn edit(context: &Context<'_>, site: &Site, value: ValueId) -> Option<Edit> {
-    let buffer = context.profile.value(value).buffer;
-    let sent = context.profile.value(value).instruction;
-    if copy_of(context, site, sent).is_some() {
-        return Some(Edit::Remove(buffer));
+/// does (the copy's place is written at once).
+fn edit(context: &Context<'_>, site: &Site, sent: InstructionId, value: ValueId) -> Option<Edit> {
+    let value = context.profile.value(value);
+    let is_gone = copy_of(context, site, sent).is_some() || !is_needed(context, site, sent, value);
+    is_gone.then_some(Edit::Remove(value.buffer))
+}
+
+/// Whether anything but the send needs a sent value.
+fn is_needed(context: &Context<'_>, site: &Site, sent: InstructionId, value: &Value) -> bool {
+    let module = context.module;
+    let is_used = |id: InstructionId| {
+        module.is_root(id)
+            || context.graph.users(id).any(|(user, _)| !is_of_site(context, site, user))
+    };
+    if module.opcode(sent) != Opcode::GetTupleElement {
+        return is_used(sent) || module.opcode(sent) == Opcode::Parameter;
     }
-    let is_needed = context.graph.users(sent).any(|(user, _)| !is_of_site(context, site, user))
-        || context.module.is_root(sent)
-        || context.module.opcode(sent) == Opcode::Parameter;
-    (!is_needed).then_some(Edit::Remove(buffer))
+    // One result of several: others that take the same one count, and so does whoever takes all.
+    module.opcode(value.instruction) == Opcode::Parameter
+        || module.is_root(value.instruction)
+        || context.graph.users(value.instruction).any(|(user, _)| {
+            match (module.opcode(user), module.tuple_index(user)) {
+                (Opcode::GetTupleElement, index) => {
+                    index == module.tuple_index(sent) && is_used(user)
+                }
+                _ => true,
+            }
+        })
 }
