@@ -5,6 +5,8 @@
 //! For each pair of dump directories: every remedy of BAD's findings that has a figure, what the
 //! program needs now, what the finding predicts, and what GOOD needs.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
+
 use hlolint::config::Settings;
 use hlolint::dump::{self, Options};
 use hlolint::report::check::{CheckReport, check};
