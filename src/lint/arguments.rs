@@ -20,6 +20,24 @@ impl Argument {
     pub fn group(&self) -> &str {
         group(&self.path)
     }
+
+    /// Whether its name says that it holds the model's parameters, and not the optimizer's copies of
+    /// their structure.
+    pub fn is_parameters(&self) -> bool {
+        names_parameters(self.group())
+    }
+}
+
+/// Whether the last key of a group's name is one that people give to a model's parameters.
+pub fn names_parameters(group: &str) -> bool {
+    let key = last_key(group).to_ascii_lowercase();
+    ["param", "weight", "variable"].iter().any(|word| key.contains(word))
+}
+
+/// The key of `state['m']`: `m`.
+pub fn last_key(name: &str) -> &str {
+    let start = name.rfind(['[', '.']).map_or(0, |at| at + 1);
+    name[start..].trim_end_matches(']').trim_matches('\'')
 }
 
 /// The name and first key of an argument path. Keys are `['a']`, `[0]` or `.a`.

@@ -73,6 +73,12 @@ pub struct Composition {
 }
 
 impl Composition {
+    /// The largest single buffer.
+    pub fn largest(&self) -> Option<&Row> {
+        let rows = self.groups.iter().flat_map(|group| &group.rows);
+        rows.max_by_key(|row| row.bytes / row.count.max(1))
+    }
+
     /// The bytes of all groups of a cause.
     pub fn bytes(&self, cause: Cause) -> u64 {
         self.groups.iter().filter(|group| group.cause == cause).map(|group| group.bytes).sum()
@@ -120,7 +126,11 @@ fn whole_program(context: &Context<'_>) -> Vec<Group> {
             AllocationKind::Parameter { number, .. } => {
                 let label = paths.get(number).map_or("?", |argument| argument.group());
                 let donated = usize::from(allocation.maybe_live_out);
-                arguments[donated].push(whole_row(label.to_owned(), size_bytes, None));
+                let value = allocation.values.iter().copied().find(|&id| {
+                    let instruction = context.profile.value(id).instruction;
+                    context.module.parameter_number(instruction) == Some(*number)
+                });
+                arguments[donated].push(whole_row(label.to_owned(), size_bytes, value));
             }
             AllocationKind::Constant => {
                 constants.push(buffer_row(context, allocation, size_bytes));
@@ -398,11 +408,38 @@ fn group_of(
     source: Option<Source>,
     members: &[&Alive],
 ) -> Group {
-    let rows = merge(
-        members.iter().map(|one| value_row(context, one.value, one.size_bytes)).collect(),
-        false,
-    );
+    let row = |one: &&Alive| {
+        let row = value_row(context, one.value, one.size_bytes);
+        match (cause, gradient_of(context, one.value)) {
+            (Cause::Gradient, Some(path)) => Row { label: format!("of {path}"), ..row },
+            _ => row,
+        }
+    };
+    let rows = merge(members.iter().map(row).collect(), false);
     Group { cause, bytes: rows.iter().map(|row| row.bytes).sum(), title, source, rows }
+}
+
+/// The argument that a gradient is of: the only one of its type and dimensions that is no part of
+/// the optimizer's state, which has the same shapes.
+fn gradient_of<'c>(context: &'c Context<'_>, gradient: ValueId) -> Option<&'c str> {
+    let shape = context.profile.value(gradient).shape;
+    let gradient = context.module.shapes.get(shape).array()?;
+    let same: Vec<&Argument> = context
+        .arguments
+        .iter()
+        .filter(|argument| {
+            context.module.shape(argument.instruction).array().is_some_and(|array| {
+                array.element_type == gradient.element_type
+                    && array.dimensions == gradient.dimensions
+            })
+        })
+        .collect();
+    let named: Vec<&&Argument> = same.iter().filter(|argument| argument.is_parameters()).collect();
+    match (same.as_slice(), named.as_slice()) {
+        ([only], _) => Some(&only.path),
+        (_, [only]) => Some(&only.path),
+        _ => None,
+    }
 }
 
 /// The row of one value.

@@ -14,7 +14,7 @@ pub mod rules;
 mod stacked;
 mod upstream;
 
-pub use arguments::{Argument, arguments, unescape};
+pub use arguments::{Argument, arguments, last_key, names_parameters, unescape};
 pub use composition::{Cause, Composition, Group, Row, is_backward_name as is_backward};
 pub use context::{Capacity, Context};
 pub use finding::{Confidence, Finding, Level, Location, Provenance, Reference, Remedy, Source};

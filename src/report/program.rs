@@ -216,12 +216,7 @@ fn peak(context: &Context<'_>) -> Option<Peak> {
     let module = context.module;
     let metadata = module.metadata(instruction);
     let alive = context.composition.clone();
-    let largest: Option<Row> = alive
-        .groups
-        .iter()
-        .flat_map(|group| &group.rows)
-        .max_by_key(|row| row.bytes / row.count.max(1))
-        .cloned();
+    let largest: Option<Row> = alive.largest().cloned();
     Some(Peak {
         point,
         points: profile.schedule.len() as u32,

@@ -41,7 +41,10 @@ impl Rule for HbmOverCapacity {
             return;
         };
         let needed = context.hbm().required_bytes;
-        let mut finding = context.finding(&META, None);
+        let culprit = context.composition.largest();
+        let value = culprit.and_then(|row| row.value).map(|id| context.profile.value(id));
+        let mut finding = context.finding(&META, value.map(|value| context.origin(value).0));
+        finding.source = culprit.and_then(|row| row.source.clone());
         let each = if context.mesh.devices > 1 { " on each" } else { " on a" };
         let machine = context.policy.chip.map_or("device", |chip| chip.name());
         let least = match context.profile.exactness {

@@ -3,7 +3,8 @@
 use crate::config::{Unit, bytes};
 use crate::hlo::{ArrayShape, InstructionId, Module};
 use crate::lint::{
-    Argument, Cause, Confidence, Context, Finding, Level, Meta, Reference, Remedy, Rule,
+    Argument, Cause, Confidence, Context, Finding, Level, Meta, Reference, Remedy, Rule, last_key,
+    names_parameters,
 };
 use crate::memory::{AllocationKind, Edit, ValueId};
 use rustc_hash::FxHashMap;
@@ -339,21 +340,12 @@ fn priced(
 
 /// The groups that are copies of the parameters' structure and not the parameters: optimizer state.
 fn optimizer_state<'g, 'c>(groups: &'g [Group<'c>]) -> Vec<&'g Group<'c>> {
-    let is_parameters = |group: &Group<'_>| {
-        let key = last_key(group.name).to_ascii_lowercase();
-        ["param", "weight", "variable"].iter().any(|word| key.contains(word))
-    };
+    let is_parameters = |group: &Group<'_>| names_parameters(group.name);
     let Some(parameters) = groups.iter().find(|group| is_parameters(group)) else {
         return Vec::new();
     };
     let sizes = parameters.sizes();
     groups.iter().filter(|group| !is_parameters(group) && group.sizes() == sizes).collect()
-}
-
-/// The key of `state['m']`: `m`.
-fn last_key(name: &str) -> &str {
-    let start = name.rfind(['[', '.']).map_or(0, |at| at + 1);
-    name[start..].trim_end_matches(']').trim_matches('\'')
 }
 
 /// Bytes of an array split so many ways along the dimension that pads least; as it is where no

@@ -15,14 +15,18 @@ pub(super) fn full(
 ) {
     heading(out, module, options);
     verdict(out, module);
+    if !module.duplicates.is_empty() {
+        _ = writeln!(out, "{}", paint(style::DIM, same(module).trim()));
+    }
     for caveat in &module.caveats {
         _ = writeln!(out, "{}", paint(style::DIM, caveat));
     }
     if options.verbose {
         split(out, module);
     }
-    if let Some(peak) = &module.peak {
-        peak::alive(out, module, peak, options);
+    match &module.peak {
+        Some(peak) => peak::alive(out, module, peak, options),
+        None => _ = writeln!(out, "peak unknown: not scheduled"),
     }
     for found in findings {
         out.push('\n');
@@ -52,7 +56,16 @@ pub(super) fn one_line(out: &mut String, module: &ModuleReport, width: usize) {
             _ = write!(out, ", {source}");
         }
     }
-    out.push('\n');
+    _ = writeln!(out, "{}", same(module));
+}
+
+/// `  (the same in 12 other files)`.
+fn same(module: &ModuleReport) -> String {
+    match module.duplicates.len() {
+        0 => String::new(),
+        1 => "  (the same in 1 other file)".to_owned(),
+        count => format!("  (the same in {count} other files)"),
+    }
 }
 
 fn heading(out: &mut String, module: &ModuleReport, options: Options) {
