@@ -5,7 +5,7 @@ use super::diagnostic::Diagnostic;
 use super::name::{Content, FileName, Stage, is_archive};
 use super::source::{File, Limits};
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
@@ -79,23 +79,49 @@ struct Finder<'l> {
     findings: Findings,
     /// Paths that were taken already.
     seen: FxHashSet<PathBuf>,
+    /// Of directories in which texts were named: names by prefix.
+    siblings: FxHashMap<PathBuf, NamesByPrefix>,
+}
+
+/// Names of a directory's files, sorted, by the prefix of their compile.
+type NamesByPrefix = FxHashMap<String, Vec<OsString>>;
+
+/// The names in a directory. Of one that cannot be read there are none: the text that was named is
+/// still analysed.
+fn by_prefix(directory: &Path, limit: usize) -> NamesByPrefix {
+    let directory = if directory == Path::new("") { Path::new(".") } else { directory };
+    let entries = std::fs::read_dir(directory).into_iter().flatten();
+    let mut names: Vec<OsString> =
+        entries.take(limit).flatten().map(|entry| entry.file_name()).collect();
+    names.sort_unstable();
+    let mut by_prefix = NamesByPrefix::default();
+    for name in names {
+        let prefix = FileName::parse(&name.to_string_lossy()).prefix.to_owned();
+        by_prefix.entry(prefix).or_default().push(name);
+    }
+    by_prefix
 }
 
 impl<'l> Finder<'l> {
     fn new(limits: &'l Limits, each: bool) -> Finder<'l> {
-        Finder { limits, each, findings: Findings::default(), seen: FxHashSet::default() }
+        Finder {
+            limits,
+            each,
+            findings: Findings::default(),
+            seen: FxHashSet::default(),
+            siblings: FxHashMap::default(),
+        }
     }
 
     fn run(mut self, paths: &[PathBuf]) -> Findings {
         let finder = &mut self;
-        let mut siblings = FxHashMap::default();
         for path in paths {
             if path == Path::new("-") {
                 finder.stdin();
             } else if path.is_dir() {
                 finder.directory(path);
             } else {
-                finder.named_file(path, &mut siblings);
+                finder.named_file(path);
             }
         }
         self.findings
@@ -209,7 +235,7 @@ impl<'l> Finder<'l> {
         self.findings.tallies.push(tally);
     }
 
-    fn named_file(&mut self, path: &Path, siblings: &mut FxHashMap<PathBuf, Vec<PathBuf>>) {
+    fn named_file(&mut self, path: &Path) {
         let label = path.display().to_string();
         if is_archive(&name_of(path)) {
             match File::on_disk(path.into(), false, &archive_limits(self.limits)).read_packed() {
@@ -245,42 +271,26 @@ impl<'l> Finder<'l> {
             let prefix = found.parsed().prefix.to_owned();
             self.take(found, &mut tally);
             if matches!(content, Content::Text(_)) && !prefix.is_empty() && !self.each {
-                self.siblings(path, &prefix, siblings);
+                self.siblings(path, &prefix);
             }
         }
         self.findings.tallies.push(tally);
     }
 
     /// Takes the files of the same compile beside a text that was named.
-    fn siblings(
-        &mut self,
-        path: &Path,
-        prefix: &str,
-        siblings: &mut FxHashMap<PathBuf, Vec<PathBuf>>,
-    ) {
-        let parent = match path.parent() {
-            Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-            _ => PathBuf::from("."),
-        };
-        let limit = self.limits.files;
-        let list = siblings.entry(parent.clone()).or_insert_with(|| {
-            // Without its siblings the text is still analysed.
-            let entries = std::fs::read_dir(&parent).into_iter().flatten();
-            let mut list: Vec<PathBuf> =
-                entries.take(limit).flatten().map(|entry| entry.path()).collect();
-            list.sort();
-            list
-        });
-        let same: Vec<PathBuf> = list
-            .iter()
-            .filter(|path| FileName::parse(&name_of(path)).prefix == prefix && path.is_file())
-            .map(|sibling| match path.parent() {
-                Some(parent) if parent != Path::new("") => sibling.clone(),
-                _ => PathBuf::from(sibling.file_name().unwrap_or(OsStr::new(""))),
-            })
-            .collect();
+    fn siblings(&mut self, path: &Path, prefix: &str) {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        if !self.siblings.contains_key(parent) {
+            let names = by_prefix(parent, self.limits.files);
+            self.siblings.insert(parent.to_path_buf(), names);
+        }
+        let names = self.siblings.get(parent).and_then(|names| names.get(prefix));
+        let mut paths: Vec<PathBuf> =
+            names.into_iter().flatten().map(|name| parent.join(name)).collect();
+        // The compile's own directory says which chip.
+        paths.push(parent.join(prefix).join("topology.textproto"));
         let mut tally = Tally::default();
-        for path in same {
+        for path in paths.into_iter().filter(|path| path.is_file()) {
             if let Some(found) = self.on_disk(&path, false) {
                 self.take(found, &mut tally);
             }

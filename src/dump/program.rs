@@ -48,6 +48,46 @@ pub struct Program {
 }
 
 impl Program {
+    /// Puts a program together; its chip is not known yet.
+    fn of(
+        name: String,
+        mut group: Group,
+        (stage, text): (Stage, Source),
+        before_optimizations: Option<Source>,
+    ) -> Program {
+        let mut stages: Vec<(Stage, File)> =
+            group.texts.into_iter().map(|(stage, found)| (stage, found.file)).collect();
+        stages.sort_by_key(|(stage, _)| *stage);
+        stages.dedup_by_key(|(stage, _)| *stage);
+        group.sides.sort_by_key(|(kind, _)| *kind);
+        group.sides.dedup_by_key(|(kind, _)| *kind);
+        let has_text = |wanted: Stage| stages.iter().any(|(stage, _)| *stage == wanted);
+        let has_side = |wanted: SideKind| group.sides.iter().any(|(kind, _)| *kind == wanted);
+        let is_tpu = has_side(SideKind::TargetArguments) || has_side(SideKind::TpuCompEnv);
+        let is_gpu = has_side(SideKind::GpuTargetConfig);
+        let parsed = FileName::of_compile(&group.prefix);
+        Program {
+            name,
+            prefix: format!("{}{}", group.directory, group.prefix),
+            backend: group
+                .backend
+                .or(is_tpu.then_some(Backend::Tpu))
+                .or(is_gpu.then_some(Backend::Gpu)),
+            chip: None,
+            architecture: group.architecture,
+            number: parsed.number,
+            build: parsed.build,
+            stage,
+            text,
+            before_optimizations,
+            ran_out_of_memory: has_side(SideKind::OomTopInstructions)
+                || has_text(Stage::OomIntermediate) && !has_text(Stage::AfterCodegen),
+            stages,
+            duplicates: Vec::new(),
+            sides: group.sides,
+        }
+    }
+
     /// A side file.
     pub fn side(&self, kind: SideKind) -> Option<&File> {
         self.sides.iter().find(|(found, _)| *found == kind).map(|(_, file)| file)
@@ -246,71 +286,15 @@ impl Plan {
     }
 }
 
-/// Reads the text that is analysed: the first in the order of preference that can be read. A text
-/// that was named comes before any other.
+/// Reads a program's texts and puts it together.
 fn read_texts(plan: Plan) -> (Option<Program>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
     let Plan { name, mut group } = plan;
-    group.texts.sort_by_key(|(stage, found)| (!found.is_named, *stage));
-    let only_named = group.texts.first().is_some_and(|(_, found)| found.is_named);
-    let mut chosen = None;
-    for (stage, found) in &group.texts {
-        if only_named && !found.is_named {
-            break;
-        }
-        match read_text(&found.file) {
-            Ok(source) => {
-                chosen = Some((*stage, source));
-                break;
-            }
-            Err(diagnostic) => diagnostics.push(diagnostic),
-        }
-    }
-    let Some((stage, text)) = chosen else { return (None, diagnostics) };
-    let before = group.texts.iter().find(|(stage, _)| *stage == Stage::BeforeOptimizations);
-    let before_optimizations = match before {
-        Some((_, found)) if found.file.label() != text.label() => match read_text(&found.file) {
-            Ok(source) => Some(source),
-            // Reported already when it was tried above.
-            Err(diagnostic) if diagnostics.contains(&diagnostic) => None,
-            Err(diagnostic) => {
-                diagnostics.push(diagnostic);
-                None
-            }
-        },
-        _ => None,
+    let Some((stage, text)) = choose(&mut group, &mut diagnostics) else {
+        return (None, diagnostics);
     };
-    let mut stages: Vec<(Stage, File)> =
-        group.texts.into_iter().map(|(stage, found)| (stage, found.file)).collect();
-    stages.sort_by_key(|(stage, _)| *stage);
-    stages.dedup_by_key(|(stage, _)| *stage);
-    group.sides.sort_by_key(|(kind, _)| *kind);
-    group.sides.dedup_by_key(|(kind, _)| *kind);
-
-    let parsed = FileName::of_compile(&group.prefix);
-    let has_text = |wanted: Stage| stages.iter().any(|(stage, _)| *stage == wanted);
-    let has_side = |wanted: SideKind| group.sides.iter().any(|(kind, _)| *kind == wanted);
-    let mut program = Program {
-        name,
-        prefix: format!("{}{}", group.directory, group.prefix),
-        backend: group.backend.or_else(|| {
-            let tpu = has_side(SideKind::TargetArguments) || has_side(SideKind::TpuCompEnv);
-            let gpu = has_side(SideKind::GpuTargetConfig);
-            tpu.then_some(Backend::Tpu).or(gpu.then_some(Backend::Gpu))
-        }),
-        chip: None,
-        architecture: group.architecture,
-        number: parsed.number,
-        build: parsed.build,
-        stage,
-        text,
-        before_optimizations,
-        ran_out_of_memory: has_side(SideKind::OomTopInstructions)
-            || has_text(Stage::OomIntermediate) && !has_text(Stage::AfterCodegen),
-        stages,
-        duplicates: Vec::new(),
-        sides: group.sides,
-    };
+    let before_optimizations = before_optimizations(&group, &text, &mut diagnostics);
+    let mut program = Program::of(name, group, (stage, text), before_optimizations);
     match chip(&program) {
         Ok(chip) => program.chip = chip,
         Err(diagnostic) => diagnostics.push(diagnostic),
@@ -319,6 +303,43 @@ fn read_texts(plan: Plan) -> (Option<Program>, Vec<Diagnostic>) {
         program.backend = Some(Backend::Tpu);
     }
     (Some(program), diagnostics)
+}
+
+/// The text that is analysed: the first in the order of preference that can be read. Where texts were
+/// named, only those count.
+fn choose(group: &mut Group, diagnostics: &mut Vec<Diagnostic>) -> Option<(Stage, Source)> {
+    group.texts.sort_by_key(|(stage, found)| (!found.is_named, *stage));
+    let only_named = group.texts.first().is_some_and(|(_, found)| found.is_named);
+    for (stage, found) in &group.texts {
+        if only_named && !found.is_named {
+            break;
+        }
+        match read_text(&found.file) {
+            Ok(source) => return Some((*stage, source)),
+            Err(diagnostic) => diagnostics.push(diagnostic),
+        }
+    }
+    None
+}
+
+/// The text handed to the compiler, unless it is the one that is analysed.
+fn before_optimizations(
+    group: &Group,
+    text: &Source,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Source> {
+    let before = group.texts.iter().find(|(stage, _)| *stage == Stage::BeforeOptimizations);
+    let file = before.map(|(_, found)| &found.file).filter(|file| file.label() != text.label())?;
+    match read_text(file) {
+        Ok(source) => Some(source),
+        Err(diagnostic) => {
+            // It may have been tried, and reported, as the text to analyse.
+            if !diagnostics.contains(&diagnostic) {
+                diagnostics.push(diagnostic);
+            }
+            None
+        }
+    }
 }
 
 fn read_text(file: &File) -> Result<Source, Diagnostic> {
