@@ -349,6 +349,18 @@ fn a_loop_of_links_ends() {
     assert_eq!(dump.diagnostics.len(), 1);
 }
 
+#[test]
+fn a_named_text_learns_its_chip_from_the_directory_of_its_compile() {
+    let name = format!("{TPU}.after_codegen.txt");
+    let directory = directory(&[
+        (&name, &text("jit_f")),
+        (&format!("{TPU}/topology.textproto"), "platform_version: \"TFRT TPU v4\\nBuilt on\"\n"),
+        ("module_0000.jit_g.cl_1/topology.textproto", "x"),
+    ]);
+    let dump = open(directory.path().join(&name));
+    assert_eq!(dump.programs[0].chip, Some(Chip::V4));
+}
+
 #[cfg(unix)]
 #[test]
 fn pipes_are_read_when_they_are_named() {
@@ -464,5 +476,42 @@ fn backends_are_told_from_texts_of_corpora() {
     };
     for folder in std::env::split_paths(&folders) {
         println!("{}: {} backends told", folder.display(), check_backends(&folder));
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        failure_persistence: None,
+        cases: 64,
+        ..Default::default()
+    })]
+
+    /// Archives that are cut off or changed give what can be read, or say what is wrong.
+    #[test]
+    fn damaged_archives_never_panic(
+        pick in 0..4_usize,
+        cut in proptest::prelude::any::<proptest::sample::Index>(),
+        at in proptest::prelude::any::<proptest::sample::Index>(),
+        byte in proptest::prelude::any::<u8>(),
+    ) {
+        let f = text("jit_f");
+        let name = format!("{TPU}.after_optimizations.txt");
+        let packed = gzip(f.as_bytes());
+        let files: &[(&str, &[u8])] = &[(&name, f.as_bytes()), ("b/own.hlo.gz", &packed)];
+        let (file, mut bytes) = match pick {
+            0 => ("a.tar", tar(files)),
+            1 => ("a.tgz", gzip(&tar(files))),
+            2 => ("a.zip", zip(files)),
+            _ => ("a.hlo.gz", packed.clone()),
+        };
+        let at = at.index(bytes.len());
+        bytes[at] = byte;
+        bytes.truncate(cut.index(bytes.len()) + 1);
+        let directory = TempDir::new().unwrap();
+        let path = directory.path().join(file);
+        fs::write(&path, bytes).unwrap();
+        let dump = open(&path);
+        let said = dump.programs.len() + dump.diagnostics.len() + dump.missing.len();
+        proptest::prop_assert!(said > 0);
     }
 }

@@ -3,7 +3,7 @@
 use super::exit::Exit;
 use super::{chip, compiler, globs, output, usage_error};
 use crate::config::Settings;
-use crate::dump::{self, Options, parallel};
+use crate::dump::{self, Missing, Options, parallel};
 use crate::render;
 use crate::report::verify::{Report, verify};
 use crate::target::tpu::{Chip, RuleSet};
@@ -64,8 +64,9 @@ pub fn run(args: &VerifyArgs) -> Exit {
 
 fn report(args: &VerifyArgs, options: &Options) -> Report {
     let dump = dump::open(&args.paths, options);
-    for missing in &dump.missing {
-        output::eprint(&format!("note: {missing}: {}\n", missing.help()));
+    for (missing, count) in Missing::by_kind(&dump.missing) {
+        let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
+        output::eprint(&format!("note: {missing}{more}: {}\n", missing.help()));
     }
     let settings = Settings {
         chip: args.chip,

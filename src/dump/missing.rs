@@ -63,6 +63,18 @@ impl Missing {
         }
     }
 
+    /// One of each kind, the first, with how many there are.
+    pub fn by_kind(all: &[Missing]) -> Vec<(&Missing, usize)> {
+        let mut kinds: Vec<(&Missing, usize)> = Vec::new();
+        for missing in all {
+            match kinds.iter_mut().find(|(first, _)| first.kind == missing.kind) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((missing, 1)),
+            }
+        }
+        kinds
+    }
+
     /// What is missing in an input that gave no program.
     pub(super) fn of_input(tally: &Tally) -> Option<Missing> {
         if !tally.is_container || tally.texts > 0 {
