@@ -1,6 +1,7 @@
 //! A program and its analyses in; findings out. One rule a file in `rules/`.
 
 mod arguments;
+mod cause;
 mod composition;
 mod context;
 mod finding;
@@ -15,7 +16,8 @@ mod stacked;
 mod upstream;
 
 pub use arguments::{Argument, arguments, last_key, names_parameters, unescape};
-pub use composition::{Cause, Composition, Group, Row, is_backward_name as is_backward};
+pub use cause::{Cause, is_backward_name as is_backward};
+pub use composition::{Composition, Group, Row};
 pub use context::{Capacity, Context};
 pub use finding::{Confidence, Finding, Level, Location, Provenance, Reference, Remedy, Source};
 pub use host_transfer::{HostTransfer, TransferKind, host_transfers};

@@ -1,6 +1,7 @@
 //! Buffers that a loop fills one slice an iteration: what `lax.scan` keeps.
 
-use super::{Context, Source, composition};
+use super::cause::is_backward_name;
+use super::{Context, Source};
 use crate::hlo::{ArrayShape, ComputationId, InstructionId, Module, Opcode};
 use crate::memory::Value;
 
@@ -35,7 +36,7 @@ pub(super) fn stacked(context: &Context<'_>, value: &Value) -> Option<Stacked> {
         };
         let is_backward = module
             .metadata(around.instruction)
-            .is_some_and(|metadata| composition::is_backward_name(metadata.op_name));
+            .is_some_and(|metadata| is_backward_name(metadata.op_name));
         match slices(module, member.instruction, &member.index) {
             Some(iterations) if found.is_none() => found = Some((around.instruction, iterations)),
             None => for_backward |= is_backward,
@@ -47,7 +48,7 @@ pub(super) fn stacked(context: &Context<'_>, value: &Value) -> Option<Stacked> {
         other.instruction != filled_by
             && module
                 .metadata(other.instruction)
-                .is_some_and(|metadata| composition::is_backward_name(metadata.op_name))
+                .is_some_and(|metadata| is_backward_name(metadata.op_name))
     });
     Some(Stacked { filled_by, iterations, for_backward, source: context.source(filled_by) })
 }

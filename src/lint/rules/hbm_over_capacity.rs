@@ -95,7 +95,9 @@ fn floor(context: &Context<'_>, available: u64) -> Vec<String> {
 
 /// What to try for the largest group of buffers.
 fn remedies(context: &Context<'_>) -> Vec<Remedy> {
-    let Some(largest) = context.composition.groups.first() else { return Vec::new() };
+    let Some(largest) = context.composition.groups.first() else {
+        return vec![Remedy::new("smaller or fewer arguments, a smaller batch, or more devices")];
+    };
     let devices = context.mesh.devices;
     let action = match largest.cause {
         Cause::Argument if devices > 1 => "shard the largest arguments over more axes of the mesh",

@@ -1,0 +1,185 @@
+//! Why each temporary is alive at the peak: where its data comes from and who keeps it.
+
+use super::Context;
+use super::stacked::{Stacked, stacked};
+use super::upstream::argument_upstream;
+use crate::hlo::{ArrayShape, Dimension, ElementType, InstructionId};
+use crate::memory::{Value, ValueId};
+use serde::Serialize;
+
+/// Why bytes are alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// The program's arguments.
+    Argument,
+    /// The program's results.
+    Output,
+    /// Constants of the program text.
+    Constant,
+    /// Slices that a loop keeps, one an iteration, for a later loop.
+    Residual,
+    /// As large as an argument, computed in the backward pass.
+    Gradient,
+    /// Arguments in another type or layout.
+    ArgumentCopy,
+    /// Values with a dimension of the batch.
+    Activation,
+    /// Anything else.
+    Other,
+}
+/// A temporary alive at the peak and why it is.
+pub(super) struct Alive {
+    pub(super) value: ValueId,
+    pub(super) size_bytes: u64,
+    pub(super) cause: Cause,
+    pub(super) stacked: Option<Stacked>,
+}
+/// The temporaries alive at a point, each with its cause.
+pub(super) fn alive(context: &Context<'_>, point: u32) -> Vec<Alive> {
+    let known = Known::of(context);
+    let mut alive: Vec<Alive> = temporaries(context, point)
+        .into_iter()
+        .map(|(value, size_bytes)| classify(context, &known, value, size_bytes))
+        .collect();
+    fold(&mut alive, context.hbm().total_bytes);
+    alive
+}
+
+/// Values alive at a point that no other value shares its memory with then: of those that do, the
+/// largest. Tuple tables and what was placed before are left out.
+fn temporaries(context: &Context<'_>, point: u32) -> Vec<(ValueId, u64)> {
+    let mut alive = Vec::new();
+    for allocation in &context.profile.allocations {
+        if allocation.memory_space != 0 || !allocation.is_temporary() || allocation.is_preset {
+            continue;
+        }
+        let mut placed: Vec<(u64, u64, ValueId)> = allocation
+            .values
+            .iter()
+            .filter_map(|&id| {
+                let value = context.profile.value(id);
+                let (live, place) = (value.live?, value.place?);
+                let is_alive = live.start <= point && point <= live.end;
+                let is_array = context.module.shapes.get(value.shape).array().is_some();
+                (is_alive && is_array && value.size_bytes > 0).then_some((
+                    place.offset_bytes,
+                    value.size_bytes,
+                    id,
+                ))
+            })
+            .collect();
+        placed.sort_by_key(|&(offset, size, id)| (offset, std::cmp::Reverse(size), id));
+        let mut end = 0;
+        for (offset, size, id) in placed {
+            if offset >= end {
+                alive.push((id, size));
+                end = offset.saturating_add(size);
+            }
+        }
+    }
+    alive
+}
+/// What classification compares with.
+struct Known {
+    /// Element types, dimensions and element counts of arguments.
+    arguments: Vec<ArgumentShape>,
+    /// First dimensions of arguments that are no part of the state: they count the batch.
+    batch: Vec<u64>,
+}
+
+struct ArgumentShape {
+    element_type: ElementType,
+    dimensions: Vec<Dimension>,
+    elements: Option<u64>,
+}
+
+impl Known {
+    fn of(context: &Context<'_>) -> Known {
+        let array = |id: InstructionId| {
+            let array = context.module.shape(id).array()?;
+            (!array.dimensions.is_empty()).then_some(array)
+        };
+        let arguments = context
+            .arguments
+            .iter()
+            .filter_map(|argument| array(argument.instruction))
+            .map(|array| ArgumentShape {
+                element_type: array.element_type,
+                dimensions: array.dimensions.to_vec(),
+                elements: array.elements(),
+            })
+            .collect();
+        let donated = |number: i64| {
+            let aliases = &context.module.header.input_output_alias;
+            aliases.iter().any(|alias| alias.parameter.parameter == number)
+        };
+        let mut batch: Vec<u64> = context
+            .arguments
+            .iter()
+            .filter(|argument| !donated(argument.number))
+            .filter_map(|argument| array(argument.instruction)?.dimensions.first().copied())
+            .map(|dimension| dimension.size)
+            .filter(|&size| size > 1)
+            .collect();
+        batch.sort_unstable();
+        batch.dedup();
+        Known { arguments, batch }
+    }
+}
+
+fn classify(context: &Context<'_>, known: &Known, id: ValueId, size_bytes: u64) -> Alive {
+    let value = context.profile.value(id);
+    let array = context.module.shapes.get(value.shape).array();
+    let dimensions = array.map_or(&[][..], |array| &array.dimensions);
+    let elements = array.and_then(ArrayShape::elements);
+    let of_argument = |argument: &ArgumentShape| argument.dimensions == dimensions;
+    let stacked = stacked(context, value);
+    let (origin, _) = context.origin(value);
+    let is_gradient = || {
+        known.arguments.iter().any(|argument| {
+            of_argument(argument) && array.is_some_and(|a| a.element_type == argument.element_type)
+        }) && is_backward(context, origin, value)
+    };
+    let is_copy = || {
+        argument_upstream(context, value).is_some()
+            && known.arguments.iter().any(|argument| argument.elements == elements)
+    };
+    let cause = if is_copy() {
+        Cause::ArgumentCopy
+    } else if is_gradient() {
+        let is_small = size_bytes < context.settings.materiality.min_bytes;
+        if is_small { Cause::Other } else { Cause::Gradient }
+    } else if stacked.is_some() {
+        Cause::Residual
+    } else if dimensions.iter().any(|dimension| known.batch.contains(&dimension.size)) {
+        Cause::Activation
+    } else {
+        Cause::Other
+    };
+    Alive { value: id, size_bytes, cause, stacked }
+}
+
+/// Small groups of activations tell nobody anything: what loops keep joins the activations, and
+/// activations the others, where they are less than a twentieth of all.
+fn fold(alive: &mut [Alive], total_bytes: u64) {
+    for (from, to) in [(Cause::Residual, Cause::Activation), (Cause::Activation, Cause::Other)] {
+        let of_cause = |one: &&mut Alive| one.cause == from;
+        let bytes: u64 = alive.iter_mut().filter(of_cause).map(|one| one.size_bytes).sum();
+        if bytes < total_bytes / 20 {
+            alive.iter_mut().filter(of_cause).for_each(|one| one.cause = to);
+        }
+    }
+}
+
+/// Whether a value is computed in the backward pass, as JAX names it.
+fn is_backward(context: &Context<'_>, origin: InstructionId, value: &Value) -> bool {
+    [origin, value.instruction].into_iter().any(|id| {
+        context.module.metadata(id).is_some_and(|metadata| is_backward_name(metadata.op_name))
+    })
+}
+
+/// Whether an op_name is one of the backward pass.
+pub fn is_backward_name(op_name: &str) -> bool {
+    op_name.contains("transpose(")
+}
