@@ -38,7 +38,7 @@ pub(super) fn computation<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outc
 }
 
 /// `(p: f32[2], q: s32[]) -> f32[2]`: of this only the result is kept.
-fn signature<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, ShapeId> {
+pub(super) fn signature<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, ShapeId> {
     let (input, ()) = list(input, '(', ')', |input| {
         let (input, _) = name(input)?;
         shape(input, reader).map(|(input, _)| (input, ()))

@@ -102,7 +102,7 @@ fn open_list<'a>(
 }
 
 /// `{ {0}: (0, {}, may-alias), ... }`.
-fn input_output_alias<'a>(
+pub(super) fn input_output_alias<'a>(
     input: Input<'a>,
     aliases: &mut Vec<InputOutputAlias>,
 ) -> Outcome<'a, ()> {
@@ -133,7 +133,10 @@ fn alias_kind<'a>(input: Input<'a>) -> Outcome<'a, AliasKind> {
 }
 
 /// `{ (0, {}), (1, {0}) }`.
-fn buffer_donor<'a>(input: Input<'a>, donors: &mut Vec<ParameterIndex>) -> Outcome<'a, ()> {
+pub(super) fn buffer_donor<'a>(
+    input: Input<'a>,
+    donors: &mut Vec<ParameterIndex>,
+) -> Outcome<'a, ()> {
     open_list(input, |input| {
         let (input, ()) = symbol('(')(input)?;
         let (input, parameter) = integer(input)?;
@@ -146,7 +149,7 @@ fn buffer_donor<'a>(input: Input<'a>, donors: &mut Vec<ParameterIndex>) -> Outco
 }
 
 /// `{(shape, shape)->shape}`.
-fn computation_layout<'a>(
+pub(super) fn computation_layout<'a>(
     input: Input<'a>,
     reader: &mut Reader<'a>,
 ) -> Outcome<'a, (Vec<ShapeId>, ShapeId)> {

@@ -17,6 +17,8 @@ mod domain;
 mod equal;
 mod error;
 mod excerpt;
+#[cfg(test)]
+mod grammar_test;
 mod header;
 mod infer;
 mod instruction;
