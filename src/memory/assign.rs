@@ -6,6 +6,7 @@ use super::draft::{Draft, DraftKind};
 use super::edits::Effective;
 use super::events;
 use super::heap::{self, Algorithm, Item, Ticks};
+use super::reuse::ReuseList;
 use super::sharing::Sharing;
 use super::{BufferId, MemoryError};
 use crate::target::tpu::space;
@@ -28,7 +29,8 @@ pub(super) fn assign(
         attempt,
         drafts: Vec::new(),
         draft_of: vec![None; analysis.buffers.len()],
-        reusable: Vec::new(),
+        reusable: ReuseList::new(analysis.schedule.end()),
+        place_of: Vec::new(),
         scratch: Vec::new(),
         waiting: BTreeMap::new(),
     };
@@ -69,7 +71,9 @@ struct Assigner<'a, 'g, 'm> {
     /// Per buffer its draft.
     draft_of: Vec<Option<u32>>,
     /// Drafts that other buffers may join: results and donated parameters.
-    reusable: Vec<u32>,
+    reusable: ReuseList,
+    /// Per draft its place there.
+    place_of: Vec<Option<u32>>,
     /// Drafts of scratch in HBM.
     scratch: Vec<u32>,
     /// Buffers that wait for a heap, by memory space.
@@ -188,7 +192,7 @@ impl Assigner<'_, '_, '_> {
             let donated: Vec<BufferId> = self.effective.donated(buffer).collect();
             if facts.lives_out || !donated.is_empty() {
                 let at = self.place_new(DraftKind::DonatedParameter(parameter), buffer);
-                self.reusable.push(at);
+                self.offer(at);
                 for output in donated {
                     let bytes = self.effective.buffer_bytes(output);
                     let draft = &mut self.drafts[at as usize];
@@ -213,7 +217,7 @@ impl Assigner<'_, '_, '_> {
         }
         if facts.lives_out {
             let at = self.place_new(DraftKind::Array, buffer);
-            self.reusable.push(at);
+            self.offer(at);
         } else {
             self.waiting.entry(facts.space).or_default().push(buffer);
         }
@@ -245,7 +249,7 @@ impl Assigner<'_, '_, '_> {
             None => {
                 let at = self.place_new(DraftKind::Array, buffer);
                 self.scratch.push(at);
-                self.reusable.push(at);
+                self.offer(at);
             }
         }
     }
@@ -253,6 +257,25 @@ impl Assigner<'_, '_, '_> {
     fn join(&mut self, at: u32, buffer: BufferId) {
         self.drafts[at as usize].add(self.analysis, self.effective, buffer);
         self.draft_of[buffer.0 as usize] = Some(at);
+        if let Some(&Some(place)) = self.place_of.get(at as usize) {
+            for &value in self.analysis.buffers.values(buffer) {
+                if let Some(range) = self.effective.range(value) {
+                    self.reusable.occupy(place as usize, range);
+                }
+            }
+        }
+    }
+
+    /// From now on other buffers may join an allocation.
+    fn offer(&mut self, at: u32) {
+        let place = self.reusable.push(at);
+        self.place_of.resize(self.drafts.len(), None);
+        self.place_of[at as usize] = Some(place as u32);
+        for &(value, _) in &self.drafts[at as usize].members {
+            if let Some(range) = self.effective.range(value) {
+                self.reusable.occupy(place, range);
+            }
+        }
     }
 
     fn try_join(&mut self, at: u32, buffer: BufferId) -> bool {
@@ -288,12 +311,20 @@ impl Assigner<'_, '_, '_> {
     /// order by start a temporary joins scratch only.
     fn join_reusable(&mut self, buffer: BufferId) -> bool {
         let lives_out = self.analysis.facts[buffer.0 as usize].lives_out;
-        let scratch_only = self.attempt.order == BufferOrder::ByStart && !lives_out;
-        let count = if scratch_only { self.scratch.len() } else { self.reusable.len() };
-        (0..count).rev().any(|at| {
-            let at = if scratch_only { self.scratch[at] } else { self.reusable[at] };
-            self.try_join(at, buffer)
-        })
+        if self.attempt.order == BufferOrder::ByStart && !lives_out {
+            return (0..self.scratch.len()).rev().any(|at| self.try_join(self.scratch[at], buffer));
+        }
+        let values = self.analysis.buffers.values(buffer);
+        let ranges = values.iter().filter_map(|&value| self.effective.range(value));
+        let wanted = self.reusable.wanted(ranges);
+        let mut before = usize::MAX;
+        while let Some(place) = self.reusable.last_open(before, &wanted) {
+            if self.try_join(self.reusable.draft(place), buffer) {
+                return true;
+            }
+            before = place;
+        }
+        false
     }
 
     /// One heap a memory space, ascending.

@@ -20,6 +20,7 @@ mod live_ranges;
 mod origin;
 mod phis;
 mod profile;
+mod reuse;
 mod schedule;
 mod sharing;
 mod sizes;
