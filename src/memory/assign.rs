@@ -329,9 +329,15 @@ impl Assigner<'_, '_, '_> {
 
     /// One heap a memory space, ascending.
     fn pack_heaps(&mut self) -> Result<(), MemoryError> {
+        let mut memory = events::Memory::new(self.analysis);
         for (memory_space, buffers) in std::mem::take(&mut self.waiting) {
-            let events =
-                events::replay(self.analysis, self.effective, &mut self.sharing, &buffers)?;
+            let events = events::replay(
+                self.analysis,
+                self.effective,
+                &mut self.sharing,
+                &mut memory,
+                &buffers,
+            )?;
             let algorithm = if self.attempt.fast_merge.serves(memory_space) {
                 Algorithm::FastMerge
             } else {

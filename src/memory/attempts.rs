@@ -124,7 +124,7 @@ pub(super) fn unplaced(analysis: &Analysis<'_, '_>, effective: &Effective) -> Me
         }
     };
     let buffer = |id| Buffer {
-        values: analysis.buffers.values(id).to_vec(),
+        values: analysis.buffers.values(id).into(),
         size_bytes: effective.buffer_bytes(id),
     };
     let caveats = analysis.policy.caveats.clone();

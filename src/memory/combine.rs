@@ -27,7 +27,7 @@ pub(super) fn combine(mut drafts: Vec<Draft>, policy: &Policy) -> Result<Vec<Dra
                     .checked_next_multiple_of(policy.alignment_bytes(into.space))
                     .ok_or(MemoryError::TooLarge)?;
                 into.bytes = base.checked_add(draft.bytes).ok_or(MemoryError::TooLarge)?;
-                let first = into.members.len();
+                let first = into.members.len() as u32;
                 into.groups.extend(draft.groups.drain(..).map(|group| Group {
                     bytes: group.bytes,
                     members: group.members.start + first..group.members.end + first,

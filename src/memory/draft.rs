@@ -5,6 +5,7 @@ use super::edits::Effective;
 use super::sharing::Sharing;
 use super::{AllocationKind, BufferId, LiveRange, ValueId};
 use crate::hlo::Opcode;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeSet;
 
 /// An allocation before its number is known.
@@ -15,9 +16,9 @@ pub(super) struct Draft {
     pub(super) space: i64,
     pub(super) bytes: u64,
     /// Its values with their offsets.
-    pub(super) members: Vec<(ValueId, u64)>,
+    pub(super) members: SmallVec<[(ValueId, u64); 1]>,
     /// For temporaries: which members share one place.
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: SmallVec<[Group; 1]>,
     /// When its values are alive, by start; only for allocations that others may join.
     busy: BTreeSet<(LiveRange, ValueId)>,
     /// Whether values overlap in it all the same (scratch): then `busy` is searched in full.
@@ -30,7 +31,7 @@ pub(super) struct Draft {
 pub(super) struct Group {
     pub(super) bytes: u64,
     /// Positions in [`Draft::members`].
-    pub(super) members: std::ops::Range<usize>,
+    pub(super) members: std::ops::Range<u32>,
 }
 
 /// Why a draft exists.
@@ -60,8 +61,8 @@ impl Draft {
             lives_out: false,
             space,
             bytes,
-            members: Vec::new(),
-            groups: Vec::new(),
+            members: SmallVec::new(),
+            groups: SmallVec::new(),
             busy: BTreeSet::new(),
             overlaps: false,
             holds_transferred: false,
@@ -113,7 +114,8 @@ impl Draft {
             self.members.extend(values.iter().map(|&value| (value, 0)));
         }
         if self.overlaps {
-            self.groups = vec![Group { bytes: self.bytes, members: 0..self.members.len() }];
+            self.groups =
+                smallvec![Group { bytes: self.bytes, members: 0..self.members.len() as u32 }];
         }
         for &value in values {
             if matches!(self.kind, DraftKind::Array | DraftKind::DonatedParameter(_))
@@ -128,9 +130,9 @@ impl Draft {
 
     /// Adds members that take one place.
     pub(super) fn add_group(&mut self, bytes: u64, values: &[ValueId], offset: u64) {
-        let from = self.members.len();
+        let from = self.members.len() as u32;
         self.members.extend(values.iter().map(|&value| (value, offset)));
-        self.groups.push(Group { bytes, members: from..self.members.len() });
+        self.groups.push(Group { bytes, members: from..self.members.len() as u32 });
     }
 
     /// From now on values may overlap; they count as one.

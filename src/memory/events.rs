@@ -7,12 +7,28 @@ use super::heap::{Item, Ticks};
 use super::sharing::Sharing;
 use super::{BufferId, MemoryError, ValueId};
 use crate::hlo::Opcode;
+use smallvec::SmallVec;
 
 /// The items of one heap, and which values each holds.
 pub(super) struct Events {
     pub(super) items: Vec<Item>,
     /// Per item its values, the first one first.
-    pub(super) values: Vec<Vec<ValueId>>,
+    pub(super) values: Vec<SmallVec<[ValueId; 2]>>,
+}
+
+/// What the heaps of one attempt know of values and buffers; each is in one heap.
+pub(super) struct Memory {
+    states: Vec<Option<State>>,
+    first_item: Vec<Option<u32>>,
+}
+
+impl Memory {
+    pub(super) fn new(analysis: &Analysis<'_, '_>) -> Memory {
+        Memory {
+            states: vec![None; analysis.values.len()],
+            first_item: vec![None; analysis.buffers.len()],
+        }
+    }
 }
 
 /// What is known of a value while events are replayed.
@@ -29,6 +45,7 @@ pub(super) fn replay<'m>(
     analysis: &Analysis<'_, 'm>,
     effective: &Effective,
     sharing: &mut Sharing<'_, 'm>,
+    memory: &mut Memory,
     buffers: &[BufferId],
 ) -> Result<Events, MemoryError> {
     let mut starts: Vec<(u32, u32, ValueId)> = Vec::new();
@@ -53,8 +70,7 @@ pub(super) fn replay<'m>(
         effective,
         sharing,
         events: Events { items: Vec::new(), values: Vec::new() },
-        states: vec![None; analysis.values.len()],
-        first_item: vec![None; analysis.buffers.len()],
+        memory,
         tick: 0,
     };
     let mut ending = ends.into_iter().peekable();
@@ -75,8 +91,7 @@ struct Replay<'r, 'a, 'g, 'm> {
     effective: &'r Effective,
     sharing: &'r mut Sharing<'a, 'm>,
     events: Events,
-    states: Vec<Option<State>>,
-    first_item: Vec<Option<u32>>,
+    memory: &'r mut Memory,
     tick: u32,
 }
 
@@ -89,7 +104,7 @@ impl Replay<'_, '_, '_, '_> {
 
     fn start(&mut self, value: ValueId, start: u32, end: u32) {
         let buffer = self.analysis.buffers.of[value.0 as usize];
-        if let Some(item) = self.first_item[buffer.0 as usize] {
+        if let Some(item) = self.memory.first_item[buffer.0 as usize] {
             self.add_member(item, value, end);
             return;
         }
@@ -97,23 +112,23 @@ impl Replay<'_, '_, '_, '_> {
         let item = match shared {
             Some(operand) => {
                 self.free(operand);
-                let item = self.states[operand.0 as usize].map_or(0, |state| state.item);
-                if let Some(state) = &mut self.states[operand.0 as usize] {
+                let item = self.memory.states[operand.0 as usize].map_or(0, |state| state.item);
+                if let Some(state) = &mut self.memory.states[operand.0 as usize] {
                     state.end = end;
                 }
                 item
             }
             None => self.new_item(value),
         };
-        self.first_item[buffer.0 as usize] = Some(item);
+        self.memory.first_item[buffer.0 as usize] = Some(item);
         self.add_member(item, value, end);
     }
 
     fn new_item(&mut self, value: ValueId) -> u32 {
         let bytes = self.effective.value_bytes(value);
-        let members = smallvec::SmallVec::new();
+        let members = SmallVec::new();
         self.events.items.push(Item { own_bytes: bytes, bytes: 0, members, id: value.0 });
-        self.events.values.push(Vec::new());
+        self.events.values.push(SmallVec::new());
         self.events.items.len() as u32 - 1
     }
 
@@ -124,16 +139,17 @@ impl Replay<'_, '_, '_, '_> {
         found.members.push(Ticks { start: tick, end: tick });
         let member = found.members.len() as u32 - 1;
         self.events.values[item as usize].push(value);
-        self.states[value.0 as usize] = Some(State { item, member, end, is_freed: false });
+        self.memory.states[value.0 as usize] = Some(State { item, member, end, is_freed: false });
     }
 
     fn free(&mut self, value: ValueId) {
-        let Some(state) = self.states[value.0 as usize].filter(|state| !state.is_freed) else {
+        let Some(state) = self.memory.states[value.0 as usize].filter(|state| !state.is_freed)
+        else {
             return;
         };
         let tick = self.next_tick();
         self.events.items[state.item as usize].members[state.member as usize].end = tick;
-        self.states[value.0 as usize] = Some(State { is_freed: true, ..state });
+        self.memory.states[value.0 as usize] = Some(State { is_freed: true, ..state });
     }
 
     /// The first operand whose value ends just when this one starts and may leave it its place.
@@ -150,7 +166,7 @@ impl Replay<'_, '_, '_, '_> {
         }
         module.operands(user).iter().copied().find_map(|operand| {
             let held = analysis.values.at(operand, 0)?;
-            let state = self.states[held.0 as usize]?;
+            let state = self.memory.states[held.0 as usize]?;
             let defined = analysis.values.definition(held);
             (state.end == start
                 && !state.is_freed

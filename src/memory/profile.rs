@@ -2,6 +2,7 @@
 //! flattened schedule. Bytes are padded unless a field says otherwise.
 
 use crate::hlo::{InstructionId, ShapeId, ShapeIndex};
+use smallvec::SmallVec;
 
 /// A value: its position in [`MemoryProfile::values`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,7 +63,7 @@ pub struct Slice {
 #[derive(Clone, Debug, Default)]
 pub struct Buffer {
     /// Its values, by id.
-    pub values: Vec<ValueId>,
+    pub values: SmallVec<[ValueId; 2]>,
     /// The largest of their sizes.
     pub size_bytes: u64,
 }

@@ -82,7 +82,10 @@ fn add_events(effective: &Effective, draft: &Draft, events: &mut Events) {
     let mut ranges: Vec<LiveRange> = Vec::new();
     for group in &draft.groups {
         ranges.clear();
-        let members = draft.members.get(group.members.clone()).unwrap_or(&[]);
+        let members = draft
+            .members
+            .get(group.members.start as usize..group.members.end as usize)
+            .unwrap_or(&[]);
         ranges.extend(members.iter().filter_map(|&(value, _)| effective.range(value)));
         ranges.sort_unstable();
         let mut open: Option<LiveRange> = None;

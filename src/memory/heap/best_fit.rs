@@ -19,12 +19,13 @@ pub(super) fn pack(items: &[Item], order: Order, alignment: u64) -> Option<Packi
     let mut index = IntervalIndex::new(items);
     let mut blocks: Vec<(u64, u64)> = Vec::new();
     for at in sorted(items, order) {
+        let at = at as usize;
         let item = &items[at];
         blocks.clear();
         for ticks in &item.members {
             index.overlapping(*ticks, |other| {
                 let offset = packing.offsets[other];
-                blocks.push((offset, offset + items[other].bytes));
+                blocks.push((offset, offset.saturating_add(items[other].bytes)));
             });
         }
         let offset = smallest_gap(&mut blocks, item, alignment)?;
@@ -35,18 +36,21 @@ pub(super) fn pack(items: &[Item], order: Order, alignment: u64) -> Option<Packi
     Some(packing)
 }
 
-fn sorted(items: &[Item], order: Order) -> Vec<usize> {
-    let mut sorted: Vec<usize> = (0..items.len()).collect();
-    sorted.sort_unstable_by_key(|&at| {
-        let item = &items[at];
-        let own = item.members.first().map_or(0, |ticks| ticks.end - ticks.start);
-        let whole = item.end() - item.members.first().map_or(0, |ticks| ticks.start);
-        match order {
-            Order::Spatial => (Reverse(item.own_bytes), Reverse(u64::from(own)), item.id),
-            Order::Temporal => (Reverse(u64::from(whole)), Reverse(item.own_bytes), item.id),
-        }
-    });
-    sorted
+fn sorted(items: &[Item], order: Order) -> Vec<u32> {
+    let key = |(at, item): (usize, &Item)| {
+        let start = item.members.first().map_or(0, |ticks| ticks.start);
+        let (first, second) = match order {
+            Order::Spatial => {
+                let own = item.members.first().map_or(0, |ticks| ticks.end - ticks.start);
+                (item.own_bytes, u64::from(own))
+            }
+            Order::Temporal => (u64::from(item.end() - start), item.own_bytes),
+        };
+        (Reverse(first), Reverse(second), item.id, at as u32)
+    };
+    let mut sorted: Vec<_> = items.iter().enumerate().map(key).collect();
+    sorted.sort_unstable();
+    sorted.into_iter().map(|(_, _, _, at)| at).collect()
 }
 
 /// The start of the smallest gap between blocks that fits, the lowest on ties. Behind the last block

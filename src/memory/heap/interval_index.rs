@@ -2,20 +2,24 @@
 //! items, built once; an item counts from when it is activated.
 
 use super::{Item, Ticks};
+use smallvec::SmallVec;
+
+/// Children of a node: as many ends as a cache line holds.
+const FANOUT: usize = 16;
 
 /// Members sorted by start, under a tree of the largest end among the active ones.
 pub(super) struct IntervalIndex {
-    /// Start and item, sorted by start.
-    starts: Vec<(u32, u32)>,
-    /// Per item the places of its members in `starts`: `of_item[first[i]..first[i + 1]]`.
+    /// Per place the start of its member.
+    starts: Vec<u32>,
+    /// Per place its item.
+    items: Vec<u32>,
+    /// Per place the end of its member.
+    ends: Vec<u32>,
+    /// Per item its places: `of_item[first[i]..first[i + 1]]`.
     of_item: Vec<u32>,
     first: Vec<u32>,
-    /// Ends, by place.
-    ends: Vec<u32>,
-    /// A binary tree in an array, leaves from `leaves` on: the largest end plus one below, 0 where
-    /// nothing is active.
-    tree: Vec<u32>,
-    leaves: usize,
+    /// Level by level, places first, the largest end plus one below; 0 where nothing is active.
+    levels: Vec<Vec<u32>>,
 }
 
 impl IntervalIndex {
@@ -41,46 +45,55 @@ impl IntervalIndex {
             of_item[next[item as usize] as usize] = place as u32;
             next[item as usize] += 1;
         }
-        let leaves = all.len().next_power_of_two().max(1);
+        let mut levels = vec![vec![0; all.len()]];
+        while levels.last().is_some_and(|level| level.len() > FANOUT) {
+            let len = levels.last().map_or(0, |level| level.len().div_ceil(FANOUT));
+            levels.push(vec![0; len]);
+        }
         IntervalIndex {
-            starts: all.iter().map(|&(start, item, _)| (start, item)).collect(),
+            starts: all.iter().map(|&(start, _, _)| start).collect(),
+            items: all.iter().map(|&(_, item, _)| item).collect(),
             ends: all.iter().map(|&(_, _, end)| end).collect(),
             of_item,
             first,
-            tree: vec![0; 2 * leaves],
-            leaves,
+            levels,
         }
     }
 
     /// From now on an item counts.
     pub(super) fn activate(&mut self, item: usize) {
         for at in self.first[item]..self.first[item + 1] {
-            let place = self.of_item[at as usize] as usize;
+            let mut place = self.of_item[at as usize] as usize;
             let end = self.ends[place].saturating_add(1);
-            let mut node = self.leaves + place;
-            while node > 0 && self.tree[node] < end {
-                self.tree[node] = end;
-                node /= 2;
+            for level in &mut self.levels {
+                if level[place] >= end {
+                    break;
+                }
+                level[place] = end;
+                place /= FANOUT;
             }
         }
     }
 
     /// Calls `found` for every active member that is alive at some tick of a stretch, with its item.
     pub(super) fn overlapping(&self, ticks: Ticks, mut found: impl FnMut(usize)) {
-        let until = self.starts.partition_point(|&(start, _)| start <= ticks.end);
-        // Nodes still to visit, with the first place below each and how many there are.
-        let mut stack = smallvec::SmallVec::<[(usize, usize, usize); 64]>::new();
-        stack.push((1, 0, self.leaves));
-        while let Some((node, from, count)) = stack.pop() {
-            if from >= until || self.tree[node] <= ticks.start {
-                continue;
+        let until = self.starts.partition_point(|&start| start <= ticks.end);
+        // Nodes whose children are still to be visited: level of the children, number.
+        let mut stack = SmallVec::<[(usize, usize); 64]>::new();
+        stack.push((self.levels.len() - 1, 0));
+        while let Some((level, node)) = stack.pop() {
+            let from = node * FANOUT;
+            // Children that hold a place before `until`.
+            let to = until.div_ceil(FANOUT.pow(level as u32)).min(from + FANOUT);
+            let Some(children) = self.levels[level].get(from..to.max(from)) else { continue };
+            for (at, &end) in children.iter().enumerate() {
+                if end > ticks.start {
+                    match level.checked_sub(1) {
+                        Some(below) => stack.push((below, from + at)),
+                        None => found(self.items[from + at] as usize),
+                    }
+                }
             }
-            if count == 1 {
-                found(self.starts[from].1 as usize);
-                continue;
-            }
-            stack.push((2 * node + 1, from + count / 2, count / 2));
-            stack.push((2 * node, from, count / 2));
         }
     }
 }
