@@ -50,7 +50,7 @@ fn messages_say_what_and_where() {
     for (file, place, message) in [
         ("undefined_operand", "5:26", "instruction q is not defined above in this computation"),
         ("truncated_in_string", "5:48", "the file ends inside a string"),
-        ("truncated_in_word", "5:19", "the file ends inside a computation"),
+        ("truncated_in_word", "5:19", "the file ends inside computation e"),
         ("unknown_attribute", "5:30", "negate has no attribute bogus"),
         ("unknown_opcode", "5:19", "unknown opcode frobnicate"),
         ("nul", "6:1", "a NUL byte is no part of HLO text"),

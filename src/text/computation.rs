@@ -17,6 +17,7 @@ pub(super) fn computation<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outc
     }
     let name_at = space(input);
     let (input, computation_name) = name(input)?;
+    reader.inside = computation_name;
     reader.open(false);
     let (input, result) = if peek(input) == b'(' {
         let (input, result) = signature(input, reader)?;

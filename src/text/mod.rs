@@ -117,12 +117,19 @@ pub fn parse_with(text: &str, strictness: Strictness) -> Result<Parsed<'_>, Pars
             let warnings = std::mem::take(&mut reader.warnings);
             Ok(Parsed { module: reader.finish(name)?, warnings })
         }
-        Err(nom::Err::Error(problem) | nom::Err::Failure(problem)) => {
-            Err(problem.into_error(text, "a computation"))
-        }
-        Err(nom::Err::Incomplete(_)) => {
-            let end = Problem { remaining: 0, kind: error::Kind::Expected("more text") };
-            Err(end.into_error(text, "a computation"))
+        Err(error) => {
+            let problem = match error {
+                nom::Err::Error(problem) | nom::Err::Failure(problem) => problem,
+                // All parser functions are of nom's complete kind.
+                nom::Err::Incomplete(_) => {
+                    Problem { remaining: 0, kind: error::Kind::Expected("more text") }
+                }
+            };
+            let inside = match reader.inside {
+                "" => "the header".to_owned(),
+                name => format!("computation {name}"),
+            };
+            Err(problem.into_error(text, &inside))
         }
     }
 }

@@ -45,6 +45,8 @@ pub(super) struct Reader<'a> {
     pub(super) text: &'a str,
     pub(super) strictness: Strictness,
     pub(super) form: Form,
+    /// The name of the computation that is being read, empty before the first.
+    pub(super) inside: &'a str,
     pub(super) warnings: Vec<Warning>,
     pub(super) header: Header<'a>,
     pub(super) frames: FrameTables<'a>,
@@ -89,6 +91,7 @@ impl<'a> Reader<'a> {
             text,
             strictness,
             form: Form::Module,
+            inside: "",
             warnings: Vec::new(),
             header: Header::default(),
             frames: FrameTables::default(),

@@ -2,6 +2,7 @@
 //!
 //! A dump has few distinct shape texts: the id of one that was read before is found by its text.
 
+use super::Strictness;
 use super::cursor::{Input, Outcome, eat, expected, list, peek, problem, space, split, symbol};
 use super::error::Kind;
 use super::layout::{layout, layout_extent, starts_layout};
@@ -195,13 +196,26 @@ fn element_type<'a>(input: Input<'a>, reader: &mut Reader<'a>) -> Outcome<'a, El
     let Ok((rest, found)) = word(input) else {
         return expected(input, "a shape");
     };
-    match ElementType::from_text(found) {
-        Some(element_type) => Ok((rest, element_type)),
-        None => {
-            let _ = reader;
-            expected(input, "an element type")
-        }
+    if let Some(element_type) = ElementType::from_text(found) {
+        return Ok((rest, element_type));
     }
+    match of_same_width(found).filter(|_| reader.strictness == Strictness::Lenient) {
+        Some(element_type) => {
+            reader.warn(input, format!("unknown element type {found}: taken for {element_type}"));
+            Ok((rest, element_type))
+        }
+        None => expected(input, "an element type"),
+    }
+}
+
+/// A known type with as many bits as the name of an unknown one says: sizes follow from that.
+fn of_same_width(name: &str) -> Option<ElementType> {
+    let digits = name.trim_start_matches(|character: char| character.is_ascii_alphabetic());
+    let length = digits.bytes().take_while(u8::is_ascii_digit).count();
+    let bits: u64 = split(digits, length).0.parse().ok()?;
+    let same = |element_type: &&ElementType| element_type.bits() == bits;
+    let types = ElementType::ALL.iter().filter(same).filter(|of| of.is_array());
+    types.max_by_key(|element_type| element_type.as_str().starts_with('u')).copied()
 }
 
 /// `8`, `<=8` or `?`.
@@ -220,5 +234,22 @@ fn dimension<'a>(input: Input<'a>) -> Outcome<'a, Dimension> {
         Err(_) => {
             problem(space(number), Kind::Wrong("the size of a dimension is between 0 and 2^63 - 1"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_element_types_keep_their_width() {
+        for (name, known) in [("f8e9m9", Some("u8")), ("i128", Some("c128")), ("f4x", Some("u4"))] {
+            assert_eq!(of_same_width(name).map(ElementType::as_str), known, "{name}");
+        }
+        assert_eq!(of_same_width("tf"), None);
+        let mut reader = Reader::new("", Strictness::Lenient);
+        assert!(shape("f8e9m9[2]", &mut reader).is_ok());
+        assert_eq!(reader.warnings.len(), 1);
+        assert!(shape("f8e9m9[2]", &mut Reader::new("", Strictness::Strict)).is_err());
     }
 }
