@@ -235,14 +235,7 @@ pub fn check(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> Chec
 
 /// What should be there and is not, each kind once with how many there are of it.
 fn missing(all: &[Missing]) -> Vec<Diagnostic> {
-    let mut kinds: Vec<(&Missing, usize)> = Vec::new();
-    for one in all {
-        match kinds.iter_mut().find(|(known, _)| known.kind == one.kind) {
-            Some((_, count)) => *count += 1,
-            None => kinds.push((one, 1)),
-        }
-    }
-    kinds
+    Missing::by_kind(all)
         .into_iter()
         .map(|(first, count)| Diagnostic {
             failed: false,
