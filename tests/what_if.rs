@@ -1,5 +1,7 @@
 //! What findings and edits promise, held against the same programs compiled again with the remedy.
 
+#![allow(clippy::panic, reason = "a test")]
+
 use hlolint::config::Settings;
 use hlolint::dump::{self, Options};
 use hlolint::graph::Dataflow;
