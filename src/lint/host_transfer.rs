@@ -30,6 +30,11 @@ impl TransferKind {
         }
     }
 
+    /// Whether nothing of the program depends on it.
+    pub const fn is_print(self) -> bool {
+        matches!(self, TransferKind::DebugPrint | TransferKind::DebugCallback)
+    }
+
     fn of(op_name: &str) -> TransferKind {
         let words = [
             ("debug_print", TransferKind::DebugPrint),

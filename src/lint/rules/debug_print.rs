@@ -4,7 +4,8 @@ use crate::config::bytes;
 use crate::graph::Repetition;
 use crate::hlo::{InstructionId, Opcode};
 use crate::lint::{
-    Context, Finding, HostTransfer, Level, Meta, Reference, Remedy, Rule, Source, host_transfers,
+    Context, Finding, HostTransfer, Level, Meta, Reference, Remedy, Rule, Source, TransferKind,
+    host_transfers,
 };
 use crate::memory::{Edit, Value, ValueId};
 
@@ -114,7 +115,7 @@ fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
             context.module.instruction(copy).name
         ));
     }
-    finding.remedies = vec![remedy(context, &edits, held)];
+    finding.remedies = vec![remedy(context, transfer.kind, &edits, held)];
     let matters = held >= context.settings.materiality.min_bytes
         && repetition != Repetition::Once
         && finding.remedies[0].required_bytes_after.is_some();
@@ -143,7 +144,10 @@ fn facts(size: u64, held: u64, repetition: Repetition, unscheduled: bool) -> Vec
     vec![format!("{alive}.  {sent}")]
 }
 
-fn remedy(context: &Context<'_>, edits: &[Edit], held: u64) -> Remedy {
+fn remedy(context: &Context<'_>, kind: TransferKind, edits: &[Edit], held: u64) -> Remedy {
+    if !kind.is_print() {
+        return Remedy::new("send less to the host, or compute it on the device");
+    }
     let remedy = Remedy::new("print a reduction, e.g. jnp.abs(x).max(), or remove it");
     let required = context.hbm().required_bytes;
     match context.required_after(edits) {

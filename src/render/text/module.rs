@@ -38,15 +38,12 @@ pub(super) fn full(
 pub(super) fn one_line(out: &mut String, module: &ModuleReport, width: usize) {
     let hbm = &module.hbm;
     let available = hbm.available_bytes.unwrap_or(0);
-    let unit = Unit::of(available);
     _ = write!(
         out,
-        "{}  {:width$}  {} of {} {} ({})",
+        "{}  {:width$}  {} ({})",
         paint(style::of_verdict(module.verdict), "fits"),
         module.name,
-        unit.number(hbm.required_bytes),
-        unit.number(available),
-        unit.as_str(),
+        of(hbm.required_bytes, available),
         fine_percent(hbm.required_bytes, available),
     );
     let largest = module.peak.as_ref().and_then(|peak| peak.largest.as_ref());
@@ -57,6 +54,14 @@ pub(super) fn one_line(out: &mut String, module: &ModuleReport, width: usize) {
         }
     }
     _ = writeln!(out, "{}", same(module));
+}
+
+/// `0.24 of 15.75 GiB`; two units where the first figure would be small in the second's.
+fn of(needed: u64, available: u64) -> String {
+    if needed < available / 1000 {
+        return format!("{} of {}", bytes_as_xla(needed), bytes_as_xla(available));
+    }
+    format!("{} of {}", Unit::of(available).number_as_xla(needed), bytes_as_xla(available))
 }
 
 /// `  (the same in 12 other files)`.
