@@ -6,6 +6,7 @@ use super::values::Values;
 use super::{BufferId, ValueId};
 use crate::graph::{ComputationKind, Dataflow};
 use crate::hlo::{CallRole, InstructionId, Opcode};
+use crate::target::Policy;
 use petgraph::unionfind::UnionFind;
 
 /// Buffers: sets of values that share memory.
@@ -35,11 +36,16 @@ impl Buffers {
     }
 
     /// Joins all values that must alias.
-    pub(super) fn new(graph: &Dataflow<'_>, trees: &Trees, values: &Values) -> Buffers {
+    pub(super) fn new(
+        graph: &Dataflow<'_>,
+        trees: &Trees,
+        values: &Values,
+        policy: &Policy,
+    ) -> Buffers {
         let mut sets = UnionFind::<u32>::new(values.len());
         join_control_flow(graph, values, &mut sets);
         join_donated(graph, trees, values, &mut sets);
-        join_in_place(graph, trees, values, &mut sets);
+        join_in_place(graph, &InPlace::new(graph, trees, policy), values, &mut sets);
         Buffers::of_sets(&mut sets, values.len())
     }
 
@@ -139,9 +145,13 @@ fn join_donated(graph: &Dataflow<'_>, trees: &Trees, values: &Values, sets: &mut
 }
 
 /// In-place operations, in control computations and embedded ones alike.
-fn join_in_place(graph: &Dataflow<'_>, trees: &Trees, values: &Values, sets: &mut UnionFind<u32>) {
+fn join_in_place(
+    graph: &Dataflow<'_>,
+    in_place: &InPlace<'_, '_>,
+    values: &Values,
+    sets: &mut UnionFind<u32>,
+) {
     let module = graph.module();
-    let in_place = InPlace::new(graph, trees);
     for &id in values.operands_first.iter().flatten() {
         for pair in in_place.pairs(id) {
             let operand = module.operands(id).get(pair.operand as usize);

@@ -61,7 +61,7 @@ impl<'g, 'm> Analysis<'g, 'm> {
         let module = graph.module();
         let trees = Trees::new(&module.shapes)?;
         let values = Values::new(graph, &trees)?;
-        let buffers = Buffers::new(graph, &trees, &values);
+        let buffers = Buffers::new(graph, &trees, &values, policy);
         let schedule = Schedule::new(graph);
         let ranges =
             LiveRanges::new(graph, &trees, &values, &buffers, &schedule, policy.rules.async_start);
@@ -119,20 +119,24 @@ impl<'g, 'm> Analysis<'g, 'm> {
                 facts.space = self.sizes.space[value.0 as usize];
                 facts.is_embedded = self.graph.kind(computation) == ComputationKind::Embedded;
             }
+            if facts.space == 0 && self.policy.any_value_colours() {
+                facts.space = self.sizes.space[value.0 as usize];
+            }
             facts.has_constant |= opcode == Opcode::Constant;
             if opcode == Opcode::Parameter && computation == module.entry {
                 facts.parameter = Some(value);
             }
             facts.lives_out |= self.lives_out[value.0 as usize];
-            facts.must_not_live_out |= matches!(
-                opcode,
-                Opcode::Recv
-                    | Opcode::AllToAll
-                    | Opcode::AllGather
-                    | Opcode::AllGatherStart
-                    | Opcode::CollectivePermute
-                    | Opcode::CollectivePermuteStart
-            );
+            facts.must_not_live_out |= self.policy.copies_transferred_results()
+                && matches!(
+                    opcode,
+                    Opcode::Recv
+                        | Opcode::AllToAll
+                        | Opcode::AllGather
+                        | Opcode::AllGatherStart
+                        | Opcode::CollectivePermute
+                        | Opcode::CollectivePermuteStart
+                );
             facts.is_table |= self.is_table(value);
             facts.is_scratch |= self.is_scratch(id, definition.offset);
             facts.rank = facts.rank.min(self.ranks[id.index()]);

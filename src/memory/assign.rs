@@ -25,7 +25,7 @@ pub(super) fn assign(
     let mut assigner = Assigner {
         analysis,
         effective,
-        sharing: Sharing::new(analysis.graph, &analysis.trees, &analysis.values),
+        sharing: Sharing::new(analysis),
         attempt,
         drafts: Vec::new(),
         draft_of: vec![None; analysis.buffers.len()],

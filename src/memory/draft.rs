@@ -203,6 +203,10 @@ fn interferes(
         analysis.graph.module().opcode(definition.instruction) != Opcode::Copy
             && sharing.can_share(last, definition.instruction, definition.offset)
     };
-    !((left_range.end == right_range.start && takes_over(left, right))
-        || (right_range.end == left_range.start && takes_over(right, left)))
+    // Where both touch, only the first side is asked.
+    if left_range.end == right_range.start {
+        !takes_over(left, right)
+    } else {
+        right_range.end != left_range.start || !takes_over(right, left)
+    }
 }

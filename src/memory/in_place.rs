@@ -5,6 +5,7 @@
 use super::tree::Trees;
 use crate::graph::{ComputationKind, Dataflow};
 use crate::hlo::{Attribute, InstructionId, Module, Opcode, Shape};
+use crate::target::Policy;
 use smallvec::SmallVec;
 
 /// An operand's subshape that shares memory with an output's: operand number, offset in the operand's
@@ -19,19 +20,24 @@ pub(super) struct Pair {
 pub(super) type Pairs = SmallVec<[Pair; 1]>;
 
 /// The in-place pairs of all instructions of a module: read with [`InPlace::pairs`].
-pub(super) struct InPlace<'g, 'm> {
-    graph: &'g Dataflow<'m>,
-    trees: &'g Trees,
+pub(super) struct InPlace<'a, 'm> {
+    graph: &'a Dataflow<'m>,
+    trees: &'a Trees,
+    policy: &'a Policy,
     /// Per fused computation the pairs of parameters and outputs, for fusions that call it.
     fused: Vec<Pairs>,
 }
 
-impl<'g, 'm> InPlace<'g, 'm> {
+impl<'a, 'm> InPlace<'a, 'm> {
     /// Reads the fused computations, in text order, so that those inside come before those around.
-    pub(super) fn new(graph: &'g Dataflow<'m>, trees: &'g Trees) -> InPlace<'g, 'm> {
+    pub(super) fn new(
+        graph: &'a Dataflow<'m>,
+        trees: &'a Trees,
+        policy: &'a Policy,
+    ) -> InPlace<'a, 'm> {
         let module = graph.module();
-        let mut found =
-            InPlace { graph, trees, fused: Vec::with_capacity(module.computations.len()) };
+        let fused = Vec::with_capacity(module.computations.len());
+        let mut found = InPlace { graph, trees, policy, fused };
         for (at, computation) in module.computations.iter().enumerate() {
             let id = crate::hlo::ComputationId(at as u32);
             let pairs = if graph.kind(id) == ComputationKind::Fused {
@@ -83,7 +89,10 @@ impl<'g, 'm> InPlace<'g, 'm> {
                 );
                 pairs.extend(self.stated(id));
             }
-            Opcode::CustomCall | Opcode::AsyncUpdate => pairs.extend(self.stated(id)),
+            Opcode::RaggedAllToAll if operands > 1 => pairs.push(whole(1)),
+            Opcode::CustomCall | Opcode::AsyncStart | Opcode::AsyncUpdate => {
+                pairs.extend(self.stated(id));
+            }
             _ => {}
         }
         pairs
@@ -119,7 +128,7 @@ impl<'g, 'm> InPlace<'g, 'm> {
             if matches!(module.shapes.get(node), Shape::Tuple(_)) {
                 continue;
             }
-            let mut at = self.through_tuples((root, offset as u32));
+            let mut at = self.upstream((root, offset as u32));
             let mut is_in_place = false;
             // Every step goes to an operand, which stands earlier.
             while let Some(pair) = self.pair_of_output(at) {
@@ -130,7 +139,7 @@ impl<'g, 'm> InPlace<'g, 'm> {
                     break;
                 }
                 is_in_place = true;
-                at = self.through_tuples((operand, pair.operand_offset));
+                at = self.upstream((operand, pair.operand_offset));
             }
             if is_in_place && module.opcode(at.0) == Opcode::Parameter {
                 let number = module.parameter_number(at.0).and_then(|n| u32::try_from(n).ok());
@@ -148,11 +157,17 @@ impl<'g, 'm> InPlace<'g, 'm> {
         self.pairs(at.0).into_iter().find(|pair| pair.output_offset == at.1)
     }
 
-    /// The instruction and offset behind tuples and get-tuple-elements.
-    fn through_tuples(&self, mut at: (InstructionId, u32)) -> (InstructionId, u32) {
+    /// The instruction and offset behind tuples and get-tuple-elements, then behind what the
+    /// backend looks through.
+    fn upstream(&self, mut at: (InstructionId, u32)) -> (InstructionId, u32) {
         let module: &Module<'_> = self.graph.module();
         while let Some(next) = self.tuple_step(module, at).filter(|next| next.0 < at.0) {
             at = next;
+        }
+        while self.policy.in_place_through(module.opcode(at.0))
+            && let Some(&operand) = module.operands(at.0).first().filter(|&&id| id < at.0)
+        {
+            at.0 = operand;
         }
         at
     }

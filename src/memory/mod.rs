@@ -23,6 +23,7 @@ mod profile;
 mod reuse;
 mod schedule;
 mod sharing;
+mod sharing_without_hints;
 mod sizes;
 mod tree;
 mod unscheduled;

@@ -1,28 +1,37 @@
 //! Whether a result may take the memory of an operand (facts: tpu-memory section 5; XLA
 //! `HloDataflowAnalysis::CanShareOperandBufferWithUser`).
 
+use super::analysis::Analysis;
+use super::in_place::InPlace;
 use super::live_ranges::Position;
 use super::tree::Trees;
 use super::values::Values;
 use crate::graph::Dataflow;
 use crate::hlo::{InstructionId, Module, Opcode, Shape};
 use crate::target::tpu::SharingHints;
+use crate::target::{Backend, Policy, gpu};
 use rustc_hash::FxHashMap;
 
 /// Answers the question, and remembers what it has read.
 pub(super) struct Sharing<'a, 'm> {
-    graph: &'a Dataflow<'m>,
-    trees: &'a Trees,
-    values: &'a Values,
+    pub(super) graph: &'a Dataflow<'m>,
+    pub(super) trees: &'a Trees,
+    pub(super) values: &'a Values,
+    pub(super) policy: &'a Policy,
+    /// In-place operations, for backends whose texts have no hints.
+    pub(super) in_place: Option<InPlace<'a, 'm>>,
+    pub(super) heroes: gpu::Heroes,
     hints: SharingHints,
     /// Per fusion which parameters are used element by element only.
     elementwise: FxHashMap<InstructionId, Vec<bool>>,
 }
 
 impl<'a, 'm> Sharing<'a, 'm> {
-    pub(super) fn new(graph: &'a Dataflow<'m>, trees: &'a Trees, values: &'a Values) -> Self {
-        let (hints, elementwise) = Default::default();
-        Sharing { graph, trees, values, hints, elementwise }
+    pub(super) fn new(analysis: &'a Analysis<'_, 'm>) -> Self {
+        let Analysis { graph, trees, values, policy, .. } = analysis;
+        let in_place = (policy.backend != Backend::Tpu).then(|| InPlace::new(graph, trees, policy));
+        let (hints, elementwise, heroes) = Default::default();
+        Sharing { graph, trees, values, policy, in_place, heroes, hints, elementwise }
     }
 
     /// Whether the value that `user` defines at an offset of its result may take the place of what
@@ -40,6 +49,9 @@ impl<'a, 'm> Sharing<'a, 'm> {
         }
         if module.opcode(operand.0) == Opcode::Constant {
             return false;
+        }
+        if self.policy.backend != Backend::Tpu {
+            return self.can_share_without_hints(operand, user, output);
         }
         let Some(hint) = self.hints.of(module, user) else {
             return self.can_share_by_rule(operand, user, output);
@@ -61,7 +73,7 @@ impl<'a, 'm> Sharing<'a, 'm> {
         operand_leaves.iter().any(|&leaf| hint.shares(leaf, result))
     }
 
-    /// The rule for texts without hints.
+    /// The rule for texts of XLA:TPU without hints.
     fn can_share_by_rule(&mut self, operand: Position, user: InstructionId, output: u32) -> bool {
         let module = self.graph.module();
         let node = |(id, offset): Position| {

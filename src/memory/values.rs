@@ -204,9 +204,6 @@ impl<'g, 'm> Builder<'g, 'm> {
             (Opcode::AllGatherStart | Opcode::CollectivePermuteStart, Some(_)) => {
                 self.connect_source_side(id, operands);
             }
-            (Opcode::AllGatherDone | Opcode::CollectivePermuteDone, Some(operand)) => {
-                self.same((id, &[]), (operand, &[1]));
-            }
             (Opcode::Send, Some(operand)) => self.same((id, &[0]), (operand, &[])),
             (Opcode::RecvDone, Some(operand)) => self.same((id, &[0]), (operand, &[0])),
             (Opcode::Call, _) => self.connect_call(id, operands),
@@ -214,7 +211,10 @@ impl<'g, 'm> Builder<'g, 'm> {
             (Opcode::Conditional, _) => self.connect_conditional(id, operands),
             (Opcode::AsyncStart, _) => self.connect_async_start(id, id, operands),
             (Opcode::AsyncUpdate, Some(operand)) => self.connect_async_update(id, operand),
-            (Opcode::AsyncDone, Some(operand)) => {
+            (
+                Opcode::AsyncDone | Opcode::AllGatherDone | Opcode::CollectivePermuteDone,
+                Some(operand),
+            ) => {
                 self.same_arrays((id, &[]), (operand, &[1]));
             }
             _ => {}

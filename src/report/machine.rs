@@ -5,7 +5,7 @@ use crate::config::Settings;
 use crate::dump::{Program, backend_of};
 use crate::hlo::Module;
 use crate::target::tpu::{Chip, detect};
-use crate::target::{Backend, Policy};
+use crate::target::{Backend, Policy, gpu};
 
 /// The machine a program was compiled for, and the rules of its compiler.
 #[derive(Debug)]
@@ -42,9 +42,7 @@ impl Machine {
             .or_else(|| backend_of(module))
             .unwrap_or(if settings.chip.is_some() { Backend::Tpu } else { Backend::Cpu });
         if backend != Backend::Tpu {
-            let mut policy = Policy::natural(backend);
-            policy.limit_bytes = settings.hbm_bytes;
-            return Ok(Machine { policy, chip: None, compiler: "natural sizes".to_owned() });
+            return Ok(Machine::without_tiles(backend, module, settings));
         }
         if let (Some(found), Some(wanted), false) =
             (program.chip, settings.chip, settings.force_chip)
@@ -58,6 +56,19 @@ impl Machine {
             });
         }
         Ok(Machine::tpu(program, module, settings))
+    }
+
+    fn without_tiles(backend: Backend, module: &Module<'_>, settings: &Settings) -> Machine {
+        let (mut policy, compiler) = match backend {
+            Backend::Gpu => {
+                let (rules, why) = gpu::detect(module.text);
+                let compiler = format!("rules of {}: {why}", rules.releases());
+                (Policy::gpu(rules), compiler)
+            }
+            _ => (Policy::cpu(), "rules of XLA:CPU".to_owned()),
+        };
+        policy.limit_bytes = settings.hbm_bytes;
+        Machine { policy, chip: None, compiler }
     }
 
     fn tpu(program: &Program, module: &Module<'_>, settings: &Settings) -> Machine {

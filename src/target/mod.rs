@@ -1,6 +1,8 @@
 //! What differs between machines. A chip, a compiler release or a backend name in; the [`Policy`]
 //! out that the memory analysis asks: sizes, alignment, which values share memory, how heaps pack.
 
+pub mod cpu;
+pub mod gpu;
 mod policy;
 pub mod tpu;
 

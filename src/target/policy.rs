@@ -1,7 +1,7 @@
 //! The questions that the memory analysis asks of a machine and its compiler.
 
-use super::tpu;
-use crate::hlo::{ArrayShape, ElementType, Shape, ShapeId, Shapes};
+use super::{cpu, gpu, tpu};
+use crate::hlo::{ArrayShape, Bound, ElementType, Opcode, Shape, ShapeId, Shapes};
 
 /// The compiler backend that wrote a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -93,6 +93,20 @@ pub struct Rules {
 }
 
 impl Rules {
+    /// One attempt, the largest buffer first, each heap by the better of two best fits: XLA:GPU and
+    /// XLA:CPU (facts: gpu-cpu-memory section 9).
+    pub const BEST_FIT_BY_SIZE: Rules = Rules {
+        attempts: &[Attempt {
+            order: BufferOrder::BySize,
+            fast_merge: FastMerge::In(&[]),
+            hbm_only: false,
+        }],
+        otherwise: Otherwise::Last,
+        async_start: AsyncStart::Own,
+        results_are_required: true,
+        empty_tuple_has_table: true,
+    };
+
     /// How far below the limit an attempt must stay to be kept (measured: facts, tpu-memory
     /// sections 6 and 11.5; the same on five chips).
     pub const MARGIN_BYTES: u64 = 5 << 29;
@@ -116,6 +130,8 @@ pub struct Policy {
     pub backend: Backend,
     /// The chip, for a TPU.
     pub chip: Option<tpu::Chip>,
+    /// What differs between releases of XLA:GPU.
+    pub gpu: gpu::RuleSet,
     /// HBM that one device has for a program; decides between attempts near the limit.
     pub limit_bytes: Option<u64>,
     /// How the compiler assigns memory.
@@ -130,35 +146,38 @@ impl Policy {
         Policy {
             backend: Backend::Tpu,
             chip: Some(chip),
+            gpu: gpu::RuleSet::From08,
             limit_bytes: Some(chip.hbm_bytes(rule_set)),
             rules: rule_set.rules(chip),
             caveats: Vec::new(),
         }
     }
 
-    /// Natural sizes, for backends without tiles: an estimate.
-    pub fn natural(backend: Backend) -> Policy {
-        let name = match backend {
-            Backend::Tpu => "TPU",
-            Backend::Gpu => "GPU",
-            Backend::Cpu => "CPU",
-        };
+    /// XLA:GPU, by the rules of some releases.
+    pub fn gpu(rules: gpu::RuleSet) -> Policy {
         Policy {
-            backend,
+            backend: Backend::Gpu,
             chip: None,
+            gpu: rules,
             limit_bytes: None,
-            rules: tpu::RuleSet::P0.rules(tpu::Chip::V5e),
-            caveats: vec![format!(
-                "{name}: sizes are elements times bits, packing is that of XLA:TPU"
-            )],
+            rules: gpu::RULES,
+            caveats: Vec::new(),
         }
+    }
+
+    /// XLA:CPU.
+    pub fn cpu() -> Policy {
+        let gpu = gpu::RuleSet::From08;
+        let (backend, rules) = (Backend::Cpu, cpu::RULES);
+        Policy { backend, chip: None, gpu, limit_bytes: None, rules, caveats: Vec::new() }
     }
 
     /// The size of an array in memory; `None` when it does not fit 64 bits.
     pub fn array_bytes(&self, array: &ArrayShape) -> Option<u64> {
         match self.backend {
             Backend::Tpu => tpu::padded_bytes(array),
-            Backend::Gpu | Backend::Cpu => natural_bytes(array),
+            Backend::Gpu => gpu::array_bytes(array),
+            Backend::Cpu => cpu::array_bytes(array),
         }
     }
 
@@ -192,8 +211,38 @@ impl Policy {
     pub fn alignment_bytes(&self, memory_space: i64) -> u64 {
         match self.backend {
             Backend::Tpu => tpu::space::alignment_bytes(memory_space),
-            Backend::Gpu => 256,
-            Backend::Cpu => 64,
+            Backend::Gpu => self.gpu.alignment_bytes(),
+            Backend::Cpu => cpu::ALIGNMENT_BYTES,
+        }
+    }
+
+    /// What a memory space is called in reports.
+    pub fn space_name(&self, memory_space: i64) -> &'static str {
+        match self.backend {
+            Backend::Tpu => tpu::space::name(memory_space),
+            Backend::Gpu => gpu::space::name(memory_space),
+            Backend::Cpu => cpu::space_name(memory_space),
+        }
+    }
+
+    /// Whether the memory space of a buffer is that of any value in it, and not of the first.
+    pub fn any_value_colours(&self) -> bool {
+        self.backend == Backend::Gpu
+    }
+
+    /// Whether the compiler copies the results of transfers before it returns them, so that they
+    /// never share memory with a result of the program (facts: tpu-memory section 4).
+    pub fn copies_transferred_results(&self) -> bool {
+        self.backend == Backend::Tpu
+    }
+
+    /// Whether an in-place operation inside a fusion is found behind such an operation (facts:
+    /// gpu-cpu-memory section 6).
+    pub fn in_place_through(&self, opcode: Opcode) -> bool {
+        match self.backend {
+            Backend::Tpu => false,
+            Backend::Gpu => matches!(opcode, Opcode::Bitcast | Opcode::Reshape),
+            Backend::Cpu => opcode == Opcode::Bitcast,
         }
     }
 
@@ -213,6 +262,23 @@ impl Policy {
 /// fit 64 bits.
 pub fn natural_bytes(array: &ArrayShape) -> Option<u64> {
     element_bits(array)?.checked_mul(array.elements()?).map(|bits| bits.div_ceil(8))
+}
+
+/// The size of an array without tiles: its elements, each at least a byte unless the layout packs
+/// them (facts: gpu-cpu-memory section 3). `None` when it does not fit 64 bits.
+pub(super) fn dense_bytes(array: &ArrayShape) -> Option<u64> {
+    if !array.element_type.is_array() {
+        return Some(0);
+    }
+    let is_packed = array.layout.as_ref().is_some_and(|layout| layout.element_size_in_bits > 0);
+    let bits = element_bits(array)?.max(if is_packed { 0 } else { 8 });
+    bits.checked_mul(array.elements()?).map(|bits| bits.div_ceil(8))
+}
+
+/// What stands behind an array of bounded dimensions: the actual size of each dimension.
+pub(super) fn dynamic_size_bytes(array: &ArrayShape) -> u64 {
+    let is_dynamic = array.dimensions.iter().any(|dimension| dimension.bound != Bound::Static);
+    if is_dynamic { 4 * array.dimensions.len() as u64 } else { 0 }
 }
 
 /// The size without padding as XLA's `ShapeUtil::ByteSizeOf` counts it: a tuple is a table of 8
