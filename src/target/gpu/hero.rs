@@ -238,7 +238,7 @@ impl Reduction {
     fn suits_emitter(self) -> bool {
         let [_, middle, minor] = self.sizes;
         if self.is_row {
-            return minor >= WARP || (minor > 0 && WARP % minor == 0);
+            return minor >= WARP || WARP.is_multiple_of(minor);
         }
         !(middle < WARP
             || (middle < 2 * WARP && minor < WARP)
