@@ -92,6 +92,13 @@ impl<'a> Context<'a> {
         self.capacity.available_bytes.map_or(0, |available| needed.saturating_sub(available))
     }
 
+    /// Whether bytes are a share of the chip's HBM that matters.
+    pub fn is_material(&self, bytes: u64) -> bool {
+        let share = self.settings.materiality.min_share;
+        let capacity = self.capacity.capacity_bytes;
+        capacity.is_some_and(|capacity| bytes as f64 >= capacity as f64 * share)
+    }
+
     /// The axes of the mesh that have more than one device.
     pub fn axes(&self) -> impl Iterator<Item = &Axis> {
         self.mesh.axes.iter().filter(|axis| axis.size > 1)

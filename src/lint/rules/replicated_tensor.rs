@@ -2,6 +2,7 @@
 
 use crate::config::{Unit, bytes};
 use crate::hlo::{ArrayShape, InstructionId, Module};
+use crate::lint::upstream::argument_upstream;
 use crate::lint::{
     Argument, Cause, Confidence, Context, Finding, Level, Meta, Reference, Remedy, Rule, last_key,
     names_parameters,
@@ -389,33 +390,32 @@ fn example(context: &Context<'_>, largest: &Whole<'_>) -> Option<String> {
     ))
 }
 
-/// Intermediates alive at the peak whose local shape is the global one.
+/// Large intermediates alive at the peak of which every device holds all elements. What has the shape
+/// of an argument is left out: a device needs gathered weights whole while it uses them, and
+/// gradients follow the arguments.
 fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let Some(before) = context.before else { return };
-    let globals = global_shapes(before);
-    let argument_dimensions: Vec<_> = before
+    let globals = global_elements(before);
+    let of_arguments: Vec<_> = before
         .parameters(before.entry)
         .into_iter()
-        .filter_map(|id| before.shape(id).array().map(|array| array.dimensions.clone()))
+        .filter_map(|id| before.shape(id).array().map(|array| &array.dimensions))
         .collect();
     let suspects = context.composition.groups.iter().filter(|group| {
         !matches!(group.cause, Cause::Argument | Cause::Gradient | Cause::ArgumentCopy)
     });
     for row in suspects.flat_map(|group| &group.rows) {
-        let Some(id) = row.value else { continue };
-        let value = context.profile.value(id);
+        let Some(value) = row.value.map(|id| context.profile.value(id)) else { continue };
         let (origin, source) = context.origin(value);
-        let (Some(array), Some(metadata)) =
-            (context.module.shapes.get(value.shape).array(), context.module.metadata(origin))
-        else {
-            continue;
-        };
-        let is_global = globals
-            .get(metadata.op_name)
-            .is_some_and(|shapes| shapes.iter().any(|shape| shape.dimensions == array.dimensions));
-        if metadata.op_name.is_empty()
-            || !is_global
-            || argument_dimensions.contains(&array.dimensions)
+        let op_name = context.module.metadata(origin).map_or("", |metadata| metadata.op_name);
+        let Some(array) = context.module.shapes.get(value.shape).array() else { continue };
+        let global = globals.get(op_name).copied();
+        if op_name.is_empty()
+            || global.is_none()
+            || array.elements() != global
+            || !context.is_material(value.size_bytes)
+            || of_arguments.contains(&&array.dimensions)
+            || argument_upstream(context, value).is_some()
         {
             continue;
         }
@@ -438,13 +438,16 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The shapes that the module as it was handed in gives each operation, by op_name.
-fn global_shapes<'m>(before: &'m Module<'m>) -> FxHashMap<&'m str, Vec<&'m ArrayShape>> {
-    let mut shapes: FxHashMap<&str, Vec<&ArrayShape>> = FxHashMap::default();
+/// The largest element count of each operation's results in the module as it was handed in, by
+/// op_name: shapes there are those of whole arrays.
+fn global_elements<'m>(before: &'m Module<'m>) -> FxHashMap<&'m str, u64> {
+    let mut largest: FxHashMap<&str, u64> = FxHashMap::default();
     for id in before.ids() {
-        if let (Some(metadata), Some(array)) = (before.metadata(id), before.shape(id).array()) {
-            shapes.entry(metadata.op_name).or_default().push(array);
+        let elements = before.shape(id).array().and_then(ArrayShape::elements);
+        if let (Some(metadata), Some(elements)) = (before.metadata(id), elements) {
+            let known = largest.entry(metadata.op_name).or_default();
+            *known = (*known).max(elements);
         }
     }
-    shapes
+    largest
 }
