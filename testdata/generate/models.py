@@ -486,5 +486,24 @@ def cpu_cache_hit(mesh):
     return jax.jit(layer_norm), (sds((256, 512), f32), sds((512,), f32))
 
 
+
+
+@program(
+    "a layer, its result normalised and sorted, on a mesh 4x2",
+    "replicated-tensor: an intermediate of 512 MiB that a constraint makes whole on each device",
+    **GRID,
+)
+def replicated_intermediate(mesh):
+    def step(x, up, down):
+        hidden = jnp.tanh(x @ up)
+        hidden = lax.with_sharding_constraint(hidden, NamedSharding(mesh, P()))
+        scaled = hidden / (1e-6 + jnp.sqrt(jnp.sum(hidden * hidden, axis=0, keepdims=True)))
+        return jnp.sort(scaled, axis=0) @ down
+
+    x = sds((16384, 8192), f32, mesh, P("data"))
+    up = sds((8192, 8192), f32, mesh, P(None, "model"))
+    return jax.jit(step), (x, up, sds((8192, 1024), f32, mesh, P("model")))
+
+
 if __name__ == "__main__":
     main(program)

@@ -401,6 +401,8 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         .into_iter()
         .filter_map(|id| before.shape(id).array().map(|array| &array.dimensions))
         .collect();
+    // One operation can stand in several layouts: the largest speaks for all.
+    let mut reported: Vec<&str> = Vec::new();
     let suspects = context.composition.groups.iter().filter(|group| {
         !matches!(group.cause, Cause::Argument | Cause::Gradient | Cause::ArgumentCopy)
     });
@@ -411,6 +413,7 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let Some(array) = context.module.shapes.get(value.shape).array() else { continue };
         let global = globals.get(op_name).copied();
         if op_name.is_empty()
+            || reported.contains(&op_name)
             || global.is_none()
             || array.elements() != global
             || !context.is_material(value.size_bytes)
@@ -419,6 +422,7 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         {
             continue;
         }
+        reported.push(op_name);
         let mut finding = context.finding(&META, Some(origin));
         finding.source = source;
         finding.confidence = Confidence::Heuristic;
