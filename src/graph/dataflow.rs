@@ -39,6 +39,8 @@ pub struct Dataflow<'m> {
     callers: Vec<Vec<Caller>>,
     parameters: Vec<Vec<InstructionId>>,
     loops: Vec<Loop>,
+    /// Per computation the loop whose body or condition it is.
+    loop_of: Vec<Option<u32>>,
 }
 
 impl<'m> Dataflow<'m> {
@@ -59,7 +61,15 @@ impl<'m> Dataflow<'m> {
         let graph = edges(module, &parameters);
         let kinds = classify(module);
         let loops = find_loops(module, &kinds, &parameters);
-        Dataflow { module, graph, kinds, callers, parameters, loops }
+        let mut loop_of = vec![None; module.computations.len()];
+        for (at, found) in loops.iter().enumerate() {
+            for computation in [found.body, found.condition] {
+                if let Some(slot) = loop_of.get_mut(computation.index()) {
+                    *slot = Some(at as u32);
+                }
+            }
+        }
+        Dataflow { module, graph, kinds, callers, parameters, loops, loop_of }
     }
 
     /// The module.
@@ -108,7 +118,8 @@ impl<'m> Dataflow<'m> {
 
     /// The loop whose body (or, for values of it, condition) a computation is.
     pub fn loop_of(&self, id: ComputationId) -> Option<&Loop> {
-        self.loops.iter().find(|found| found.body == id || found.condition == id)
+        let at = (*self.loop_of.get(id.index())?)?;
+        self.loops.get(at as usize)
     }
 
     /// How often a computation runs in one execution of the program.

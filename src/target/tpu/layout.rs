@@ -85,3 +85,77 @@ fn laid_out(
     };
     ArrayShape { layout: Some(Box::new(layout)), ..array.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::default_layout;
+    use crate::hlo::{ArrayShape, Bound, Dimension, ElementType};
+    use crate::target::tpu::padded_bytes;
+
+    /// Lines of type, dimensions, minor_to_major, tiles and bytes, between tabs. Returns those that
+    /// the rule misses, and how many there are.
+    fn misses(table: &str) -> (Vec<String>, usize) {
+        let lines = table.lines().filter(|line| !line.starts_with('#'));
+        let mut count = 0;
+        let missed = lines.inspect(|_| count += 1).filter(|line| !agrees(line).unwrap_or(false));
+        (missed.map(str::to_owned).collect(), count)
+    }
+
+    fn agrees(line: &str) -> Option<bool> {
+        let mut fields = line.split('\t');
+        let mut next = || fields.next();
+        let element_type = ElementType::from_text(next()?)?;
+        let numbers = |text: &str| -> Vec<i64> {
+            text.split(',').filter_map(|number| number.trim().parse().ok()).collect()
+        };
+        let dimensions = numbers(next()?);
+        let array = ArrayShape {
+            element_type,
+            dimensions: dimensions
+                .iter()
+                .map(|&size| Dimension { size: size as u64, bound: Bound::Static })
+                .collect(),
+            layout: None,
+        };
+        let found = default_layout(&array);
+        let layout = found.layout.as_deref()?;
+        let tiles: String = layout
+            .tiles
+            .iter()
+            .map(|tile| {
+                let numbers: Vec<String> = tile.dimensions.iter().map(i64::to_string).collect();
+                format!("({})", numbers.join(","))
+            })
+            .collect();
+        Some(
+            layout.minor_to_major.as_slice() == numbers(next()?)
+                && tiles == next()?
+                && padded_bytes(&found) == next()?.parse().ok(),
+        )
+    }
+
+    #[test]
+    fn ranks_and_types() {
+        let table = "bf16\t\t\t(256)\t512\n\
+                     bf16\t1\t0\t(256)(128)(2,1)\t512\n\
+                     bf16\t1,1\t1,0\t(2,128)(2,1)\t512\n\
+                     f32\t128,64\t0,1\t(8,128)\t32768\n\
+                     f32\t1000,1000\t1,0\t(8,128)\t4096000\n\
+                     f32\t18000000,3\t0,1\t(4,128)\t288000000\n";
+        assert_eq!(misses(table), (Vec::new(), 6));
+    }
+
+    /// The whole table of measured layouts, if a file is given.
+    #[test]
+    #[ignore = "takes a table of layouts: HLOLINT_LAYOUTS=FILE cargo test -- --ignored measured_layouts --nocapture"]
+    fn measured_layouts() {
+        let Some(path) = std::env::var_os("HLOLINT_LAYOUTS") else {
+            println!("skipped: HLOLINT_LAYOUTS is not set");
+            return;
+        };
+        let table = std::fs::read_to_string(path).unwrap();
+        let (missed, count) = misses(&table);
+        println!("{} of {count} layouts", count - missed.len());
+        assert_eq!(missed, Vec::<String>::new());
+    }
+}
