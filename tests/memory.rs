@@ -246,16 +246,13 @@ ENTRY %main (a: f32[1000,1000], b: f32[8]) -> f32[1000,1000] {
     assert_eq!(hbm.peak_point, None);
 }
 
-/// Natural sizes where there are no tiles, said to be an estimate.
+/// Natural sizes where there are no tiles.
 #[test]
-fn other_backends_are_an_estimate() {
-    let text = CHAIN.replace(":T(8,128)", "");
+fn other_backends_have_no_padding() {
+    let text = CHAIN.replace(":T(8,128)", "").replace("1024,1024", "1000,1000");
     let module = module(&text);
-    let policy = Policy::natural(hlolint::target::Backend::Cpu);
-    let found = analyse(&Dataflow::new(&module), &policy).unwrap();
-    assert_eq!(found.exactness, Exactness::Estimate);
-    assert_eq!(found.caveats.len(), 1);
-    assert_eq!(found.hbm().unwrap().parameters_bytes, 4 << 20);
+    let found = analyse(&Dataflow::new(&module), &Policy::cpu()).unwrap();
+    assert_eq!(found.hbm().unwrap().parameters_bytes, 4_000_000);
 }
 
 /// Graphs that no compiler writes are analysed or refused, never a panic.
