@@ -123,12 +123,12 @@ fn a_truncated_text_is_a_diagnostic_and_the_rest_is_analysed() {
     let text = files(directory.path(), "jit_momentum_step.cl_1014260217.after_optimizations.txt");
     cut(&text[0]);
     let output = hlolint().arg(directory.path()).assert().code(2);
-    output
-        .stdout(predicate::str::contains("jit__lambda"))
-        .stderr(predicate::str::contains("after_optimizations.txt").and(
+    output.stdout(predicate::str::contains("jit__lambda")).stderr(
+        predicate::str::contains("after_optimizations.txt").and(
             // A place in the file, not only its name.
             predicate::str::is_match(r"after_optimizations\.txt:\d+:\d+").unwrap(),
-        ));
+        ),
+    );
     let report = json(&[path_of(&directory)]);
     assert_eq!(report["modules"].as_array().unwrap().len(), 1);
     let failed: Vec<&Value> = report["diagnostics"]
@@ -191,9 +191,8 @@ fn no_lower_bound_of_testdata_is_above_the_truth() {
         let bound = support::report(directory.path(), &Default::default());
         for module in &bound.modules {
             let whole = fixture.report.modules.iter().find(|whole| {
-                let prefix = |file: &str| {
-                    file_name(Path::new(file)).split(".cl_").next().map(str::to_owned)
-                };
+                let prefix =
+                    |file: &str| file_name(Path::new(file)).split(".cl_").next().map(str::to_owned);
                 prefix(&whole.file) == prefix(&module.file)
             });
             let Some(whole) = whole.filter(|_| module.backend == "tpu") else { continue };
@@ -237,10 +236,7 @@ fn a_text_on_stdin() {
     let (code, report) = run(&["-", "--chip", "v5e", "--format", "json"]);
     assert_eq!(code, 1);
     assert!(rules(&report).contains(&"hbm-over-capacity"));
-    assert_eq!(
-        report["modules"][0]["hbm"],
-        json(&[&dump("attention_oom")])["modules"][0]["hbm"]
-    );
+    assert_eq!(report["modules"][0]["hbm"], json(&[&dump("attention_oom")])["modules"][0]["hbm"]);
     let (_, report) = run(&["-", "--format", "json"]);
     assert_eq!(report["modules"][0]["verdict"], "unknown");
     assert!(!report["modules"][0]["caveats"].as_array().unwrap().is_empty());
@@ -415,7 +411,8 @@ fn fields_of_the_json() {
     let report = json(&[&dump("attention_oom"), &dump("replicated_state")]);
     assert_eq!(report["schema"], "hlolint.check/1");
     for module in report["modules"].as_array().unwrap() {
-        for field in ["name", "file", "stage", "backend", "chip", "compiler", "verdict", "figures"] {
+        for field in ["name", "file", "stage", "backend", "chip", "compiler", "verdict", "figures"]
+        {
             assert!(module[field].is_string(), "{field}: {module}");
         }
         for field in ["capacity", "available", "required", "total", "peak_live", "parameters"] {

@@ -23,7 +23,8 @@ fn each_instruction(mut look: impl FnMut(&str, &Module<'_>, hlolint::hlo::Instru
     for (case, expected) in expected() {
         let path = root().join(format!("testdata/text/public-cases/{case}.hlo"));
         let text = fs::read_to_string(path).unwrap();
-        let parsed = hlolint::text::parse(&text).unwrap_or_else(|error| panic!("{case}: {error:?}"));
+        let parsed =
+            hlolint::text::parse(&text).unwrap_or_else(|error| panic!("{case}: {error:?}"));
         let module = &parsed.module;
         for wanted in expected["instructions"].as_array().unwrap() {
             let name = wanted["name"].as_str().unwrap();
