@@ -1,6 +1,6 @@
 //! `hlolint check` from outside: exit codes, options, inputs of every kind, figures against XLA's own.
 
-#![allow(clippy::unwrap_used)] // a helper of a test fails by panicking
+#![allow(clippy::unwrap_used, clippy::panic)] // a helper of a test fails by panicking
 
 mod support;
 

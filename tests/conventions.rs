@@ -2,7 +2,7 @@
 //! together; messages read alike; bytes are named; nothing panics; nothing of a maker's machine gets
 //! in.
 
-#![allow(clippy::unwrap_used)] // a helper of a test fails by panicking
+#![allow(clippy::unwrap_used, clippy::panic)] // a helper of a test fails by panicking
 
 mod support;
 

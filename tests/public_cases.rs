@@ -1,7 +1,7 @@
 //! Cases of public memory reports: padded and unpadded bytes of the instructions they name, and the
 //! sizes as XLA printed them. `testdata/text/public-cases/expected.json` has the figures.
 
-#![allow(clippy::unwrap_used)] // a helper of a test fails by panicking
+#![allow(clippy::unwrap_used, clippy::panic)] // a helper of a test fails by panicking
 
 mod support;
 
@@ -43,7 +43,14 @@ fn padded_and_unpadded_bytes() {
         let unpadded = unpadded_bytes(&module.shapes, shape);
         assert_eq!(unpadded, wanted["unpadded_bytes"].as_u64(), "{what}, unpadded");
         let array = module.shape(id).array().unwrap();
-        assert_eq!(policy.array_bytes(array), wanted["padded_bytes"].as_u64(), "{what}, padded");
+        // A report that prints no tile says nothing of padding.
+        if wanted["tiled"] == true {
+            assert_eq!(
+                policy.array_bytes(array),
+                wanted["padded_bytes"].as_u64(),
+                "{what}, padded"
+            );
+        }
         count += 1;
     });
     assert!(count >= 53, "{count} instructions");

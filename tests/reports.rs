@@ -2,7 +2,7 @@
 //! person, `snapshots/json` for a machine, `snapshots/rules` by rule, `snapshots/verify`.
 //! `INSTA_UPDATE=always cargo test --test reports` writes them; read the difference.
 
-#![allow(clippy::unwrap_used)] // a helper of a test fails by panicking
+#![allow(clippy::unwrap_used, clippy::panic)] // a helper of a test fails by panicking
 
 mod support;
 

@@ -1,6 +1,7 @@
 //! What several tests need: the programs of testdata, their reports, snapshots.
 
-#![allow(clippy::unwrap_used, dead_code)] // a helper of a test fails by panicking; not all use all
+// A helper of a test fails by panicking; not every test uses every helper.
+#![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
 use hlolint::config::Settings;
 use hlolint::dump::{self, Dump, Options};
