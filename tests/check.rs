@@ -41,7 +41,6 @@ fn dump(name: &str) -> String {
 /// Programs of which the memory model is known to be wrong, and how: the tests hold that it still is,
 /// so that whoever repairs it takes the line away.
 const BOUND_TOO_HIGH: &[&str] = &["kernel_fits", "kernel_over_vmem"];
-const REQUIRED_WITHOUT_RESULTS: &[&str] = &["cpu_softmax", "cpu_cache_hit"];
 
 /// The compiler before 0.0.42 compares with the capacity what it needs without results.
 const OLDER_COMPILER: &[&str] = &["mlp_older_compiler"];
@@ -443,8 +442,7 @@ fn parts_of_hbm_sum_up() {
             let Some(peak) = hbm.peak_live_bytes else { continue };
             let what = format!("{} {}", fixture.name, module.name);
             let name = fixture.name.as_str();
-            let is_without_results =
-                OLDER_COMPILER.contains(&name) || REQUIRED_WITHOUT_RESULTS.contains(&name);
+            let is_without_results = OLDER_COMPILER.contains(&name);
             assert_eq!(
                 hbm.total_bytes != hbm.required_bytes + hbm.thread_local_bytes,
                 is_without_results,

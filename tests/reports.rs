@@ -52,7 +52,6 @@ fn rules_over_all_of_testdata() {
     for rule in hlolint::lint::all_rules() {
         let name = rule.meta().name;
         let mut text = String::new();
-        let mut silent = 0;
         for fixture in fixtures() {
             let mut said = String::new();
             for finding in &fixture.report.findings {
@@ -66,13 +65,11 @@ fn rules_over_all_of_testdata() {
                     }
                 }
             }
-            if said.is_empty() {
-                silent += 1;
-            } else {
+            if !said.is_empty() {
                 write!(text, "{}\n{said}", fixture.path.display()).unwrap();
             }
         }
-        writeln!(text, "silent on {silent} others").unwrap();
+        text.push_str("silent on all others\n");
         assert_snapshot("rules", name, &text);
     }
 }
