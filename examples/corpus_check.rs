@@ -6,6 +6,8 @@
 //! `hbm-over-capacity` must be found where the log says that HBM ran out, and nowhere else. Folders that
 //! are absent are skipped with a word. Exit code 1 when a directory disagrees.
 
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command of its own")]
+
 use hlolint::config::Settings;
 use hlolint::dump::{self, Options};
 use hlolint::report::check::{CheckReport, check};
