@@ -34,6 +34,11 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     }
 }
 
+/// The sum of sizes; the largest number where they do not fit 64 bits (sizes of hostile texts).
+pub fn total_bytes(sizes: impl IntoIterator<Item = u64>) -> u64 {
+    sizes.into_iter().fold(0, u64::saturating_add)
+}
+
 /// A unit of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {

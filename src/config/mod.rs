@@ -3,5 +3,5 @@
 mod bytes;
 mod settings;
 
-pub use bytes::{Unit, bytes, bytes_as_xla, fine_percent, parse_bytes, percent};
+pub use bytes::{Unit, bytes, bytes_as_xla, fine_percent, parse_bytes, percent, total_bytes};
 pub use settings::{Materiality, Settings};

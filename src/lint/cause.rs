@@ -3,6 +3,7 @@
 use super::Context;
 use super::stacked::{Stacked, stacked};
 use super::upstream::argument_upstream;
+use crate::config::total_bytes;
 use crate::hlo::{ArrayShape, Dimension, ElementType, InstructionId};
 use crate::memory::{Value, ValueId};
 use serde::Serialize;
@@ -162,11 +163,11 @@ fn classify(context: &Context<'_>, known: &Known, id: ValueId, size_bytes: u64) 
 
 /// Small groups of activations tell nobody anything: what loops keep joins the activations, and
 /// activations the others, where they are less than a twentieth of all.
-fn fold(alive: &mut [Alive], total_bytes: u64) {
+fn fold(alive: &mut [Alive], all_bytes: u64) {
     for (from, to) in [(Cause::Residual, Cause::Activation), (Cause::Activation, Cause::Other)] {
         let of_cause = |one: &&mut Alive| one.cause == from;
-        let bytes: u64 = alive.iter_mut().filter(of_cause).map(|one| one.size_bytes).sum();
-        if bytes < total_bytes / 20 {
+        let bytes = total_bytes(alive.iter_mut().filter(of_cause).map(|one| one.size_bytes));
+        if bytes < all_bytes / 20 {
             alive.iter_mut().filter(of_cause).for_each(|one| one.cause = to);
         }
     }

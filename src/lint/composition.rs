@@ -4,6 +4,7 @@
 use super::cause::{self, Alive, Cause};
 use super::stacked::Stacked;
 use super::{Argument, Context, Source};
+use crate::config::total_bytes;
 use crate::hlo::{InstructionId, ShapeId};
 use crate::memory::{Allocation, AllocationKind, ValueId};
 use rustc_hash::FxHashMap;
@@ -59,7 +60,9 @@ impl Composition {
 
     /// The bytes of all groups of a cause.
     pub fn bytes(&self, cause: Cause) -> u64 {
-        self.groups.iter().filter(|group| group.cause == cause).map(|group| group.bytes).sum()
+        total_bytes(
+            self.groups.iter().filter(|group| group.cause == cause).map(|group| group.bytes),
+        )
     }
 }
 
@@ -109,11 +112,11 @@ fn whole_program(context: &Context<'_>) -> Vec<Group> {
     let [kept, donated] = arguments;
     let group = |cause, title: &str, rows: Vec<Row>| {
         let rows = merge(rows, cause == Cause::Argument);
-        let bytes = rows.iter().map(|row| row.bytes).sum();
+        let bytes = total_bytes(rows.iter().map(|row| row.bytes));
         Group { cause, bytes, title: title.to_owned(), source: None, rows }
     };
     let mut result = group(Cause::Output, "results", results);
-    if result.rows.len() == 1 && result.rows[0].count == 1 {
+    if result.rows.len() == 1 && result.rows.iter().all(|row| row.count == 1) {
         "result".clone_into(&mut result.title);
     }
     if result_is_carried(context) {
@@ -242,7 +245,7 @@ fn group_of(
         }
     };
     let rows = merge(members.iter().map(row).collect(), false);
-    Group { cause, bytes: rows.iter().map(|row| row.bytes).sum(), title, source, rows }
+    Group { cause, bytes: total_bytes(rows.iter().map(|row| row.bytes)), title, source, rows }
 }
 
 /// The argument that a gradient is of: the only one of its type and dimensions that is no part of

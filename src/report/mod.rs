@@ -6,6 +6,6 @@ pub mod parse;
 pub mod program;
 pub mod verify;
 
-pub use crate::config::{Unit, bytes, bytes_as_xla, fine_percent, percent};
+pub use crate::config::{Unit, bytes, bytes_as_xla, fine_percent, percent, total_bytes};
 pub use crate::lint::{Cause, Finding, Group, Level, Remedy, Row, Source};
 pub use crate::text::Excerpt;

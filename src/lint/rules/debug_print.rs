@@ -1,6 +1,6 @@
 //! `debug-print`.
 
-use crate::config::bytes;
+use crate::config::{bytes, total_bytes};
 use crate::graph::Repetition;
 use crate::hlo::{InstructionId, Opcode};
 use crate::lint::{
@@ -103,7 +103,7 @@ fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
         .filter_map(|(_, _, value)| *value)
         .filter(|&value| context.is_alive_at_peak(context.profile.value(value)))
         .collect();
-    let held: u64 = alive.iter().map(|&value| context.profile.value(value).size_bytes).sum();
+    let held = total_bytes(alive.iter().map(|&value| context.profile.value(value).size_bytes));
     finding.details = facts(size, held, repetition, context.profile.schedule.is_empty());
     let edits: Vec<Edit> =
         sent.iter().filter_map(|(_, id, value)| edit(context, site, *id, (*value)?)).collect();
@@ -118,7 +118,7 @@ fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
     finding.remedies = vec![remedy(context, transfer.kind, &edits, held)];
     let matters = held >= context.settings.materiality.min_bytes
         && repetition != Repetition::Once
-        && finding.remedies[0].required_bytes_after.is_some();
+        && finding.remedies.iter().any(|remedy| remedy.required_bytes_after.is_some());
     Some((finding, matters))
 }
 

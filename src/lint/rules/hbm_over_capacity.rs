@@ -1,6 +1,6 @@
 //! `hbm-over-capacity`.
 
-use crate::config::{bytes, bytes_as_xla};
+use crate::config::{bytes, bytes_as_xla, total_bytes};
 use crate::lint::{Cause, Context, Finding, Level, Meta, Reference, Remedy, Rule};
 use crate::memory::Exactness;
 
@@ -72,8 +72,8 @@ fn floor(context: &Context<'_>, available: u64) -> Vec<String> {
     let fixed = [Cause::Argument, Cause::Gradient, Cause::ArgumentCopy];
     let words = ["arguments", "gradients", "weight copies"];
     let groups = &context.composition.groups;
-    let floor: u64 =
-        groups.iter().filter(|group| fixed.contains(&group.cause)).map(|group| group.bytes).sum();
+    let fixed_groups = groups.iter().filter(|group| fixed.contains(&group.cause));
+    let floor = total_bytes(fixed_groups.map(|group| group.bytes));
     if floor <= available {
         return Vec::new();
     }

@@ -1,6 +1,6 @@
 //! `replicated-tensor`.
 
-use crate::config::{Unit, bytes};
+use crate::config::{Unit, bytes, total_bytes};
 use crate::hlo::{ArrayShape, InstructionId, Module};
 use crate::lint::upstream::argument_upstream;
 use crate::lint::{
@@ -88,11 +88,11 @@ struct Group<'c> {
 
 impl Group<'_> {
     fn bytes(&self) -> u64 {
-        self.arrays.iter().map(|array| array.size_bytes).sum()
+        total_bytes(self.arrays.iter().map(|array| array.size_bytes))
     }
 
     fn bytes_after(&self, context: &Context<'_>, ways: u64) -> u64 {
-        self.arrays.iter().map(|array| split_bytes(context, array.value, ways)).sum()
+        total_bytes(self.arrays.iter().map(|array| split_bytes(context, array.value, ways)))
     }
 
     /// The sizes of its arrays, for telling groups of the same arrays.
@@ -112,7 +112,7 @@ fn arguments(context: &Context<'_>, findings: &mut Vec<Finding>) {
     else {
         return;
     };
-    let total: u64 = groups.iter().map(Group::bytes).sum();
+    let total = total_bytes(groups.iter().map(Group::bytes));
     let mut finding = context.finding(&META, Some(largest.argument.instruction));
     let common = common_root(&groups);
     finding.message = format!(
@@ -285,7 +285,7 @@ fn table(context: &Context<'_>, groups: &[Group<'_>]) -> Vec<String> {
     }
     if groups.len() > shown.len() {
         let rest = &groups[shown.len()..];
-        let size: u64 = rest.iter().map(Group::bytes).sum();
+        let size = total_bytes(rest.iter().map(Group::bytes));
         lines.push(format!("and {} more groups, {}", rest.len(), bytes(size)));
     }
     lines

@@ -3,7 +3,7 @@
 use super::Options;
 use crate::render::style::{self, paint};
 use crate::report::check::{ModuleReport, Peak};
-use crate::report::{Cause, Group, Row, Unit, percent};
+use crate::report::{Cause, Group, Row, Unit, percent, total_bytes};
 use std::fmt::Write;
 
 /// How many rows of a group are shown.
@@ -74,7 +74,7 @@ fn inline(out: &mut String, group: &Group, unit: Unit) {
         .collect();
     let rest = &group.rows[shown..visible];
     if !rest.is_empty() {
-        let bytes = rest.iter().map(|row| row.bytes).sum();
+        let bytes = total_bytes(rest.iter().map(|row| row.bytes));
         parts.push(format!("{} others {}", rest.len(), unit.number(bytes)));
     }
     _ = writeln!(out, ": {}", parts.join(", "));
@@ -104,8 +104,13 @@ fn others_inline(out: &mut String, group: &Group, unit: Unit) {
 fn only_row(group: &Group, unit: Unit) -> Option<&Row> {
     let mut visible = group.rows.iter().filter(|row| unit.number(row.bytes) != "0.00");
     let row = visible.next().filter(|row| row.count == 1)?;
-    let is_titled = group.source.is_some() || group.title.starts_with(&row.label);
-    (visible.next().is_none() && group.cause != Cause::Other && !is_titled).then_some(row)
+    let is_alone = visible.next().is_none() && group.cause != Cause::Other;
+    (is_alone && group.source.is_none() && !is_titled(group)).then_some(row)
+}
+
+/// Whether the group's title is its first row's label.
+fn is_titled(group: &Group) -> bool {
+    group.rows.first().is_some_and(|row| group.title.starts_with(&row.label))
 }
 
 /// `f32[4096,2048] tanh, models.py:322`.
@@ -128,7 +133,7 @@ fn rows(out: &mut String, group: &Group, unit: Unit, options: Options) {
     let visible = group.rows.iter().take_while(is_visible).count();
     let shown = match visible {
         all if options.verbose => all,
-        0 | 1 if group.source.is_some() || group.title.starts_with(&group.rows[0].label) => 0,
+        0 | 1 if group.source.is_some() || is_titled(group) => 0,
         all if all <= ROWS + 1 => all,
         _ => ROWS,
     };
@@ -152,7 +157,7 @@ fn rows(out: &mut String, group: &Group, unit: Unit, options: Options) {
         _ = writeln!(out, "{}", line.trim_end());
     }
     let rest = &group.rows[shown..];
-    let rest_bytes: u64 = rest.iter().map(|row| row.bytes).sum();
+    let rest_bytes = total_bytes(rest.iter().map(|row| row.bytes));
     if shown > 0 && !rest.is_empty() && unit.number(rest_bytes) != "0.00" {
         _ = writeln!(
             out,
