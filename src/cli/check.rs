@@ -7,7 +7,8 @@ use crate::dump::{self, Options};
 use crate::render;
 use crate::report::Level;
 use crate::report::check::{CheckReport, check};
-use crate::target::tpu::{Chip, RuleSet};
+use crate::target::Chip;
+use crate::target::tpu::RuleSet;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -29,7 +30,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "GLOB")]
     module: Vec<String>,
 
-    /// The chip: v2, v3, v4, v5e, v5p, v6e or 7x. The dump names it unless a text stands alone.
+    /// The chip: v2, v3, v4, v5e, v5p, v6e, 7x; v100, a100-40, a100-80, a6000, h100, h200, b200,
+    /// rtx6000pro. The dump names it unless a text stands alone.
     #[arg(long, value_parser = super::chip)]
     chip: Option<Chip>,
 

@@ -9,7 +9,8 @@ mod print;
 mod progress;
 mod verify;
 
-use crate::target::tpu::{Chip, RuleSet};
+use crate::target::Chip;
+use crate::target::tpu::RuleSet;
 use args::{Args, Command};
 use clap::Parser;
 use std::process::ExitCode;
@@ -50,7 +51,7 @@ fn globs(patterns: &[String]) -> Result<Option<globset::GlobSet>, String> {
 /// The chip that a value of `--chip` names.
 fn chip(name: &str) -> Result<Chip, String> {
     Chip::from_name(name).ok_or_else(|| {
-        let names: Vec<&str> = Chip::ALL.iter().map(|chip| chip.name()).collect();
+        let names: Vec<&str> = Chip::all().map(Chip::name).collect();
         format!("no such chip; one of {}", names.join(", "))
     })
 }

@@ -6,7 +6,8 @@ use crate::config::Settings;
 use crate::dump::{self, Missing, Options, parallel};
 use crate::render;
 use crate::report::verify::{Report, verify};
-use crate::target::tpu::{Chip, RuleSet};
+use crate::target::Chip;
+use crate::target::tpu::RuleSet;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -22,7 +23,7 @@ pub struct VerifyArgs {
     /// Only modules whose names match; may be given several times.
     #[arg(long, value_name = "GLOB")]
     pub module: Vec<String>,
-    /// The chip, instead of the dump's own: v2, v3, v4, v5e, v5p, v6e, 7x.
+    /// The chip, instead of the dump's own: v2, v3, v4, v5e, v5p, v6e, 7x, or a GPU.
     #[arg(long, value_parser = chip)]
     pub chip: Option<Chip>,
     /// Take --chip even where the dump names another chip.

@@ -1,6 +1,7 @@
 //! The settings of a run.
 
-use crate::target::tpu::{Chip, RuleSet};
+use crate::target::Chip;
+use crate::target::tpu::RuleSet;
 
 /// When bytes matter.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,6 +6,7 @@ use super::find::{Found, module_name};
 use super::missing::{Missing, MissingKind};
 use super::name::{Content, FileName, SideKind, Stage};
 use super::parallel::map;
+use super::side::gpu_target_config;
 use super::source::{File, Source};
 use crate::target::Backend;
 use crate::target::tpu::Chip;
@@ -25,6 +26,8 @@ pub struct Program {
     pub backend: Option<Backend>,
     /// The TPU, where `target_arguments.txt` or `topology.textproto` tells it.
     pub chip: Option<Chip>,
+    /// The GPU, where `gpu_target_config.pbtxt` tells it.
+    pub gpu: Option<Gpu>,
     /// The GPU architecture that the file's name tells (`sm_9.0a`).
     pub architecture: Option<String>,
     /// The counter of the process in the file's name.
@@ -74,6 +77,7 @@ impl Program {
                 .or(is_tpu.then_some(Backend::Tpu))
                 .or(is_gpu.then_some(Backend::Gpu)),
             chip: None,
+            gpu: None,
             architecture: group.architecture,
             number: parsed.number,
             build: parsed.build,
@@ -102,6 +106,15 @@ impl Program {
     pub fn stage(&self, stage: Stage) -> Option<&File> {
         self.stages.iter().find(|(found, _)| *found == stage).map(|(_, file)| file)
     }
+}
+
+/// The GPU that a program was compiled for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Gpu {
+    /// What the device calls itself (`NVIDIA H200`).
+    pub name: String,
+    /// Its memory.
+    pub memory_bytes: Option<u64>,
 }
 
 /// The files of one compile.
@@ -299,6 +312,10 @@ fn read_texts(plan: Plan) -> (Option<Program>, Vec<Diagnostic>) {
         Ok(chip) => program.chip = chip,
         Err(diagnostic) => diagnostics.push(diagnostic),
     }
+    match gpu(&program) {
+        Ok(gpu) => program.gpu = gpu,
+        Err(diagnostic) => diagnostics.push(diagnostic),
+    }
     if program.chip.is_some() && program.backend.is_none() {
         program.backend = Some(Backend::Tpu);
     }
@@ -364,6 +381,15 @@ fn chip(program: &Program) -> Result<Option<Chip>, Diagnostic> {
     Ok(kind.and_then(Chip::from_name))
 }
 
+/// The GPU that a side file tells.
+fn gpu(program: &Program) -> Result<Option<Gpu>, Diagnostic> {
+    let Some(file) = program.side(SideKind::GpuTargetConfig) else { return Ok(None) };
+    let source = file.read()?;
+    let config =
+        gpu_target_config::parse(source.text()?).map_err(|error| error.in_file(source.label()))?;
+    Ok(Some(Gpu { name: config.name.to_owned(), memory_bytes: config.memory_bytes }))
+}
+
 /// Keeps one of several equal programs: the first, or the first that has XLA's own figures.
 fn tell_once(programs: Vec<Program>) -> Vec<Program> {
     let sizes: Vec<_> = programs.iter().map(size_key).collect();
@@ -381,7 +407,7 @@ fn tell_once(programs: Vec<Program>) -> Vec<Program> {
     for (mut program, hash) in hashed {
         let place = hash.map(|hash| {
             let chip = (program.backend, program.chip, program.build, program.ran_out_of_memory);
-            *places.entry((hash, chip, program.stage)).or_insert(kept.len())
+            *places.entry((hash, chip, program.gpu.clone(), program.stage)).or_insert(kept.len())
         });
         match place.and_then(|place| kept.get_mut(place)) {
             None => kept.push(program),

@@ -21,7 +21,7 @@ pub const fn of_level(level: Level) -> Style {
 pub const fn of_verdict(verdict: Verdict) -> Style {
     match verdict {
         Verdict::DoesNotFit => colour(AnsiColor::Red),
-        Verdict::Fits => colour(AnsiColor::Green),
+        Verdict::Fits | Verdict::NoLimit => colour(AnsiColor::Green),
         Verdict::FitsAtLeast | Verdict::Unknown => colour(AnsiColor::Yellow),
     }
 }

@@ -1,7 +1,7 @@
 //! What `verify` says, for a person: one line a module where everything agrees, the first
 //! disagreement otherwise, sums when there are several, and the score.
 
-use crate::report::verify::{Count, Disagreement, Figure, ModuleReport, Report};
+use crate::report::verify::{Count, Disagreement, Figure, ModuleReport, Pair, Report};
 use std::collections::BTreeSet;
 use std::fmt::{self, Write};
 
@@ -62,20 +62,21 @@ fn write_not_compared(report: &Report, out: &mut impl Write) -> fmt::Result {
 fn write_module(module: &ModuleReport, out: &mut impl Write) -> fmt::Result {
     let figures = &module.figures;
     let word = match (figures.exact, figures.hbm_exact) {
-        (true, _) => "exact",
-        (false, true) => "HBM exact",
-        (false, false) => "differs",
+        (true, _) => "exact".to_owned(),
+        (false, true) => format!("{} exact", module.memory),
+        (false, false) => "differs".to_owned(),
     };
     write!(out, "{word:<9}  {}", module.file)?;
-    if let Some(chip) = module.chip {
+    if let Some(chip) = &module.chip {
         write!(out, "  {chip}")?;
     }
     if let Some(total) = figures.total {
         match total.is_exact() {
-            true => write!(out, "  HBM {} bytes", total.ours)?,
+            true => write!(out, "  {} {} bytes", module.memory, total.ours)?,
             false => {
                 let less = i128::from(total.ours) - i128::from(total.xla);
-                write!(out, "  HBM {} bytes, XLA {} ({less:+})", total.ours, total.xla)?;
+                let Pair { ours, xla } = total;
+                write!(out, "  {} {ours} bytes, XLA {xla} ({less:+})", module.memory)?;
             }
         }
     }
@@ -94,6 +95,9 @@ fn write_module(module: &ModuleReport, out: &mut impl Write) -> fmt::Result {
         write!(out, ", and {} equal modules", module.duplicates.len())?;
     }
     writeln!(out)?;
+    for note in &module.notes {
+        writeln!(out, "  note: {note}")?;
+    }
     if let Some(first) = &figures.first_disagreement {
         write_disagreement(first, out)?;
         writeln!(out, "  compiler: {}", module.compiler)?;
@@ -138,14 +142,18 @@ fn write_disagreement(first: &Disagreement, out: &mut impl Write) -> fmt::Result
 
 fn write_scores(report: &Report, out: &mut impl Write) -> fmt::Result {
     let scores = &report.scores;
+    let is_tpu = report.modules.iter().any(|module| module.backend == "tpu");
+    let memory = if is_tpu { "HBM" } else { "memory" };
+    let (peaks, totals, required) =
+        (format!("{memory} live peaks"), format!("{memory} totals"), format!("{memory} required"));
     let rows = [
         ("sizes", scores.sizes),
         ("schedules", scores.schedules),
         ("live ranges", scores.live_ranges),
-        ("HBM live peaks", scores.peaks),
+        (peaks.as_str(), scores.peaks),
         ("XLA live-range peaks", scores.xla_live_range_peaks),
-        ("HBM totals", scores.hbm_totals),
-        ("HBM required", scores.required),
+        (totals.as_str(), scores.hbm_totals),
+        (required.as_str(), scores.required),
         ("totals of all spaces", scores.space_totals),
         ("allocation lists", scores.allocation_lists),
         ("allocations", scores.allocations),

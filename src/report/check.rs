@@ -3,6 +3,7 @@
 use crate::config::Settings;
 use crate::dump::{Dump, Missing, parallel};
 use crate::lint::{Composition, Finding, Level, Row, Source};
+use crate::target::gpu;
 use crate::text::Excerpt;
 use serde::Serialize;
 
@@ -67,6 +68,8 @@ pub enum Verdict {
     DoesNotFit,
     /// It needs at most what there is.
     Fits,
+    /// There is no limit to compare with: host memory.
+    NoLimit,
     /// A lower bound is below what there is; more is not known.
     FitsAtLeast,
     /// The capacity is not known.
@@ -84,8 +87,10 @@ pub struct ModuleReport {
     pub stage: String,
     /// `tpu`, `gpu` or `cpu`.
     pub backend: &'static str,
-    /// The chip.
-    pub chip: Option<&'static str>,
+    /// The chip: a TPU or GPU of the table, or what a GPU calls itself.
+    pub chip: Option<String>,
+    /// What the backend calls the memory of a device: `HBM`, `device memory`, `memory`.
+    pub memory: &'static str,
     /// The rules of which compiler release were used, and why.
     pub compiler: String,
     /// Devices that run it.
@@ -103,6 +108,9 @@ pub struct ModuleReport {
     pub hbm: Hbm,
     /// Other memory spaces.
     pub spaces: Vec<Space>,
+    /// What XLA:GPU steers by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpu_limits: Option<gpu::Limits>,
     /// The program point at which most is alive.
     pub peak: Option<Peak>,
     /// Other files with the same text.

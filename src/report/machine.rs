@@ -4,16 +4,16 @@
 use crate::config::Settings;
 use crate::dump::{Program, backend_of};
 use crate::hlo::Module;
-use crate::target::tpu::{Chip, detect};
-use crate::target::{Backend, Policy, gpu};
+use crate::target::tpu::{self, detect};
+use crate::target::{Backend, Chip, Policy, gpu};
 
 /// The machine a program was compiled for, and the rules of its compiler.
 #[derive(Debug)]
 pub struct Machine {
     /// Sizes, sharing, packing.
     pub policy: Policy,
-    /// The chip, where it is known.
-    pub chip: Option<Chip>,
+    /// The chip as reports name it, where it is known.
+    pub chip: Option<String>,
     /// Which rules of which compiler were chosen, and why.
     pub compiler: String,
 }
@@ -40,12 +40,15 @@ impl Machine {
         let backend = program
             .backend
             .or_else(|| backend_of(module))
-            .unwrap_or(if settings.chip.is_some() { Backend::Tpu } else { Backend::Cpu });
-        if backend != Backend::Tpu {
-            return Ok(Machine::without_tiles(backend, module, settings));
+            .or_else(|| settings.chip.map(Chip::backend))
+            .unwrap_or(Backend::Cpu);
+        match backend {
+            Backend::Tpu => {}
+            Backend::Gpu => return Ok(Machine::gpu(program, module, settings)),
+            Backend::Cpu => return Ok(Machine::cpu(settings)),
         }
-        if let (Some(found), Some(wanted), false) =
-            (program.chip, settings.chip, settings.force_chip)
+        let wanted = settings.chip.and_then(Chip::tpu);
+        if let (Some(found), Some(wanted), false) = (program.chip, wanted, settings.force_chip)
             && found != wanted
         {
             return Err(MachineError {
@@ -58,26 +61,36 @@ impl Machine {
         Ok(Machine::tpu(program, module, settings))
     }
 
-    fn without_tiles(backend: Backend, module: &Module<'_>, settings: &Settings) -> Machine {
-        let (mut policy, compiler) = match backend {
-            Backend::Gpu => {
-                let (rules, why) = gpu::detect(module.text);
-                let compiler = format!("rules of {}: {why}", rules.releases());
-                (Policy::gpu(rules), compiler)
-            }
-            _ => (Policy::cpu(), "rules of XLA:CPU".to_owned()),
-        };
+    /// Sizes do not depend on the card, so another one may be named to see whether it would do.
+    fn gpu(program: &Program, module: &Module<'_>, settings: &Settings) -> Machine {
+        let (rules, why) = gpu::detect(module.text);
+        let mut policy = Policy::gpu(rules);
+        let wanted = settings.chip.and_then(Chip::gpu);
+        let found = program.gpu.as_ref();
+        let memory = found.and_then(|found| found.memory_bytes);
+        policy.limit_bytes =
+            settings.hbm_bytes.or_else(|| wanted.map(gpu::Card::memory_bytes)).or(memory);
+        policy.card = wanted.or_else(|| memory.and_then(gpu::Card::from_memory));
+        let name = policy.card.map(|card| card.name().to_owned());
+        let chip = name.or_else(|| found.map(|found| found.name.clone()));
+        let compiler = format!("rules of {}: {why}", rules.releases());
+        Machine { policy, chip: chip.filter(|name| !name.is_empty()), compiler }
+    }
+
+    /// There is no limit but the one that the user states.
+    fn cpu(settings: &Settings) -> Machine {
+        let mut policy = Policy::cpu();
         policy.limit_bytes = settings.hbm_bytes;
-        Machine { policy, chip: None, compiler }
+        Machine { policy, chip: None, compiler: "rules of XLA:CPU".to_owned() }
     }
 
     fn tpu(program: &Program, module: &Module<'_>, settings: &Settings) -> Machine {
-        let chip = settings.chip.or(program.chip);
+        let chip = settings.chip.and_then(Chip::tpu).or(program.chip);
         let signs = program.compiler_signs();
         let text = module.header.is_scheduled.then_some(module.text);
         let detected = detect(&signs.with_text(text, chip));
         let rules = settings.compiler.unwrap_or(detected.rules);
-        let mut policy = Policy::tpu(chip.unwrap_or(Chip::V5e), rules);
+        let mut policy = Policy::tpu(chip.unwrap_or(tpu::Chip::V5e), rules);
         if chip.is_none() {
             policy.limit_bytes = None;
             policy.caveats.push(
@@ -91,6 +104,7 @@ impl Machine {
         }
         let why = if settings.compiler.is_some() { "as asked for" } else { &detected.why };
         let compiler = format!("rules of libtpu {} and later: {why}", rules.first_version());
+        let chip = chip.map(|chip| chip.name().to_owned());
         Machine { policy, chip, compiler }
     }
 }

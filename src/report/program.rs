@@ -8,8 +8,7 @@ use crate::graph::Dataflow;
 use crate::hlo::Module;
 use crate::lint::{self, Capacity, Context, Finding, Row};
 use crate::memory::{Analysis, Exactness, MemoryProfile};
-use crate::target::tpu::Chip;
-use crate::target::{Backend, Policy};
+use crate::target::{Backend, Policy, gpu};
 use crate::text::{self, Strictness};
 
 /// What came of one program.
@@ -125,7 +124,7 @@ fn judge(
     for rule in lint::all_rules() {
         rule.check(&context, &mut findings);
     }
-    Ok((report(program, &context, machine.compiler), lint::fold(findings)))
+    Ok((report(program, &context, &machine), lint::fold(findings)))
 }
 
 fn capacity(policy: &Policy, settings: &Settings) -> Capacity {
@@ -138,7 +137,7 @@ fn capacity(policy: &Policy, settings: &Settings) -> Capacity {
     Capacity { capacity_bytes, available_bytes }
 }
 
-fn report(program: &Program, context: &Context<'_>, compiler: String) -> ModuleReport {
+fn report(program: &Program, context: &Context<'_>, machine: &Machine) -> ModuleReport {
     let hbm = hbm(context);
     let (profile, policy) = (context.profile, context.policy);
     ModuleReport {
@@ -150,8 +149,9 @@ fn report(program: &Program, context: &Context<'_>, compiler: String) -> ModuleR
             Backend::Gpu => "gpu",
             Backend::Cpu => "cpu",
         },
-        chip: policy.chip.filter(|_| hbm.capacity_bytes.is_some()).map(Chip::name),
-        compiler,
+        chip: machine.chip.clone(),
+        memory: policy.space_name(0),
+        compiler: machine.compiler.clone(),
         devices: context.mesh.devices,
         mesh: context
             .mesh
@@ -159,7 +159,7 @@ fn report(program: &Program, context: &Context<'_>, compiler: String) -> ModuleR
             .iter()
             .map(|axis| MeshAxis { name: axis.name.clone(), size: axis.size })
             .collect(),
-        verdict: verdict(&hbm, profile.exactness),
+        verdict: verdict(policy.backend, &hbm, profile.exactness),
         figures: match profile.exactness {
             Exactness::Exact => "exact",
             Exactness::Estimate => "estimate",
@@ -172,18 +172,23 @@ fn report(program: &Program, context: &Context<'_>, compiler: String) -> ModuleR
             .filter(|space| space.memory_space != 0 && space.total_bytes > 0)
             .map(|space| Space {
                 memory_space: space.memory_space,
-                name: crate::target::tpu::space::name(space.memory_space),
+                name: policy.space_name(space.memory_space),
                 total_bytes: space.total_bytes,
             })
             .collect(),
+        gpu_limits: policy
+            .limit_bytes
+            .filter(|_| policy.backend == Backend::Gpu)
+            .and_then(|memory_bytes| gpu::limits(context.module, memory_bytes)),
         peak: peak(context),
         duplicates: program.duplicates.clone(),
         hbm,
     }
 }
 
-fn verdict(hbm: &Hbm, exactness: Exactness) -> Verdict {
+fn verdict(backend: Backend, hbm: &Hbm, exactness: Exactness) -> Verdict {
     match hbm.available_bytes {
+        None if backend == Backend::Cpu => Verdict::NoLimit,
         None => Verdict::Unknown,
         Some(available) if hbm.required_bytes > available => Verdict::DoesNotFit,
         Some(_) if exactness == Exactness::LowerBound => Verdict::FitsAtLeast,

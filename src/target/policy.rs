@@ -130,6 +130,8 @@ pub struct Policy {
     pub backend: Backend,
     /// The chip, for a TPU.
     pub chip: Option<tpu::Chip>,
+    /// The card, for a GPU that is known.
+    pub card: Option<gpu::Card>,
     /// What differs between releases of XLA:GPU.
     pub gpu: gpu::RuleSet,
     /// HBM that one device has for a program; decides between attempts near the limit.
@@ -146,6 +148,7 @@ impl Policy {
         Policy {
             backend: Backend::Tpu,
             chip: Some(chip),
+            card: None,
             gpu: gpu::RuleSet::From08,
             limit_bytes: Some(chip.hbm_bytes(rule_set)),
             rules: rule_set.rules(chip),
@@ -158,6 +161,7 @@ impl Policy {
         Policy {
             backend: Backend::Gpu,
             chip: None,
+            card: None,
             gpu: rules,
             limit_bytes: None,
             rules: gpu::RULES,
@@ -167,9 +171,15 @@ impl Policy {
 
     /// XLA:CPU.
     pub fn cpu() -> Policy {
-        let gpu = gpu::RuleSet::From08;
-        let (backend, rules) = (Backend::Cpu, cpu::RULES);
-        Policy { backend, chip: None, gpu, limit_bytes: None, rules, caveats: Vec::new() }
+        Policy {
+            backend: Backend::Cpu,
+            chip: None,
+            card: None,
+            gpu: gpu::RuleSet::From08,
+            limit_bytes: None,
+            rules: cpu::RULES,
+            caveats: Vec::new(),
+        }
     }
 
     /// The size of an array in memory; `None` when it does not fit 64 bits.
@@ -214,6 +224,12 @@ impl Policy {
             Backend::Gpu => self.gpu.alignment_bytes(),
             Backend::Cpu => cpu::ALIGNMENT_BYTES,
         }
+    }
+
+    /// The machine's name in sentences: `a v5e`, `an h100` without the article.
+    pub fn machine_name(&self) -> &'static str {
+        let card = self.card.map(gpu::Card::name);
+        self.chip.map(tpu::Chip::name).or(card).unwrap_or("device")
     }
 
     /// What a memory space is called in reports.

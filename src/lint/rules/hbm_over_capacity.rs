@@ -3,6 +3,7 @@
 use crate::config::{bytes, bytes_as_xla, total_bytes};
 use crate::lint::{Cause, Context, Finding, Level, Meta, Reference, Remedy, Rule};
 use crate::memory::Exactness;
+use crate::target::Backend;
 
 /// See [`META`].
 pub struct HbmOverCapacity;
@@ -15,7 +16,8 @@ pub static META: Meta = Meta {
 What it finds: a program whose HBM (all allocations but thread-local ones, the figure that XLA
 compares with the capacity and quotes in its error) is larger than what the chip has, less what was
 reserved with --reserve, or than --max-total.
-Why it costs memory: the compile fails with RESOURCE_EXHAUSTED, on TPU at compile time (E1000).
+Why it costs memory: on TPU the compile fails with RESOURCE_EXHAUSTED (E1000). XLA:GPU compiles such
+a program, and it fails when it runs: \"Out of memory while trying to allocate\". XLA:CPU has no limit.
 Example: `Ran out of memory on HBM, the total memory required for HLO temporaries (150.44G) exceeds
 available HBM (15.75G)`; the figure is everything, arguments and results included.
 Remedy: the table of what is alive at the peak says which group of buffers to look at first; other
@@ -45,8 +47,12 @@ impl Rule for HbmOverCapacity {
         let value = culprit.and_then(|row| row.value).map(|id| context.profile.value(id));
         let mut finding = context.finding(&META, value.map(|value| context.origin(value).0));
         finding.source = culprit.and_then(|row| row.source.clone());
-        let each = if context.mesh.devices > 1 { " on each" } else { " on a" };
-        let machine = context.policy.chip.map_or("device", |chip| chip.name());
+        let machine = context.policy.machine_name();
+        let each = match context.mesh.devices {
+            2.. => " on each",
+            _ if machine.starts_with(['a', 'h', 'r']) => " on an",
+            _ => " on a",
+        };
         let least = match context.profile.exactness {
             Exactness::LowerBound => "at least ",
             _ => "",
@@ -60,6 +66,13 @@ impl Rule for HbmOverCapacity {
         let half = context.capacity.capacity_bytes.unwrap_or(available) / 2;
         if super::large_allocation::candidates(context, half).next().is_some() {
             finding.reference.section = ONE_CULPRIT;
+        }
+        if context.policy.backend == Backend::Gpu {
+            finding.details.push(
+                "XLA:GPU compiles such a program; it fails when it runs: RESOURCE_EXHAUSTED, Out of \
+                 memory while trying to allocate"
+                    .to_owned(),
+            );
         }
         finding.details.extend(floor(context, available));
         finding.remedies = remedies(context);

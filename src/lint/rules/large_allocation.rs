@@ -50,9 +50,10 @@ impl Rule for LargeAllocation {
         let mut finding = context.finding(&META, Some(origin));
         let shape = context.shape_text(largest.shape);
         finding.message = format!(
-            "{shape} takes {}, {} of HBM",
+            "{shape} takes {}, {} of {}",
             bytes(largest.size_bytes),
-            percent(largest.size_bytes, capacity)
+            percent(largest.size_bytes, capacity),
+            context.policy.space_name(0)
         );
         finding.source = source;
         finding.instruction = Some(context.module.instruction(largest.instruction).name.to_owned());

@@ -36,7 +36,12 @@ pub fn check(report: &CheckReport, options: Options) -> String {
     let mut out = String::new();
     let (healthy, others): (Vec<&ModuleReport>, Vec<&ModuleReport>) =
         report.modules.iter().partition(|module| {
-            module.verdict == Verdict::Fits && report.findings_of(module).next().is_none()
+            let is_fine = match module.verdict {
+                Verdict::Fits => true,
+                Verdict::NoLimit => report.modules.len() > 1,
+                _ => false,
+            };
+            is_fine && report.findings_of(module).next().is_none()
         });
     for module in others {
         let findings: Vec<_> = report.findings_of(module).collect();
@@ -65,10 +70,11 @@ fn healthy_lines(out: &mut String, healthy: &[&ModuleReport], options: Options) 
     if let Some(largest) = rest.first() {
         _ = writeln!(
             out,
-            "{}  {} more, the largest {} of HBM ({})",
+            "{}  {} more, the largest {} of {} ({})",
             paint(style::of_verdict(Verdict::Fits), "fits"),
             rest.len(),
             crate::report::bytes(largest.hbm.required_bytes),
+            largest.memory,
             largest.name
         );
     }
@@ -86,6 +92,7 @@ fn last_line(out: &mut String, report: &CheckReport) {
     _ = write!(out, "{}", plural(report.modules.len(), "module"));
     match (report.modules.len(), failing, unknown) {
         (1, 1, _) => out.push_str(", does not fit"),
+        (_, 0, 0) if report.modules.iter().all(|m| m.verdict == Verdict::NoLimit) => {}
         (_, 0, 0) => out.push_str(if report.modules.len() == 1 { ", fits" } else { ", all fit" }),
         (_, failing, unknown) => {
             if failing > 0 {

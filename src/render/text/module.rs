@@ -38,14 +38,19 @@ pub(super) fn full(
 pub(super) fn one_line(out: &mut String, module: &ModuleReport, width: usize) {
     let hbm = &module.hbm;
     let available = hbm.available_bytes.unwrap_or(0);
-    _ = write!(
-        out,
-        "{}  {:width$}  {} ({})",
-        paint(style::of_verdict(module.verdict), "fits"),
-        module.name,
-        of(hbm.required_bytes, available),
-        fine_percent(hbm.required_bytes, available),
-    );
+    let word = paint(style::of_verdict(module.verdict), "fits");
+    _ = write!(out, "{word}  {:width$}  ", module.name);
+    _ = match module.verdict {
+        Verdict::NoLimit => {
+            write!(out, "{} of {}", bytes_as_xla(hbm.required_bytes), module.memory)
+        }
+        _ => write!(
+            out,
+            "{} ({})",
+            of(hbm.required_bytes, available),
+            fine_percent(hbm.required_bytes, available),
+        ),
+    };
     let largest = module.peak.as_ref().and_then(|peak| peak.largest.as_ref());
     if let Some(row) = largest {
         _ = write!(out, "  largest {} {}", row.label, bytes(row.bytes));
@@ -82,7 +87,7 @@ fn heading(out: &mut String, module: &ModuleReport, options: Options) {
 /// `TPU v5e, 32 devices, mesh "data"=8 x "model"=4`.
 fn machine(module: &ModuleReport) -> String {
     let mut words = module.backend.to_uppercase();
-    if let Some(chip) = module.chip {
+    if let Some(chip) = &module.chip {
         _ = write!(words, " {chip}");
     }
     _ = write!(words, ", {} device{}", module.devices, if module.devices == 1 { "" } else { "s" });
@@ -120,6 +125,7 @@ fn verdict(out: &mut String, module: &ModuleReport) {
             word("not known whether it fits"),
             fine_percent(hbm.required_bytes, hbm.available_bytes.unwrap_or(0)),
         ),
+        Verdict::NoLimit => writeln!(out, "{least}{needed} of {} needed{each}", module.memory),
         Verdict::Unknown => {
             writeln!(out, "{least}{needed} needed{each}; {}", word("the capacity is not known"))
         }
@@ -133,10 +139,16 @@ fn in_unit_of(size_bytes: u64, other_bytes: u64) -> String {
     if number == "0.00" { bytes_as_xla(size_bytes) } else { format!("{number} {}", unit.as_str()) }
 }
 
-/// The split of HBM, the other memory spaces, the rules that were used.
+fn first_upper(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// The split of the device's memory, the other memory spaces, the rules that were used.
 fn split(out: &mut String, module: &ModuleReport) {
     let hbm = &module.hbm;
-    _ = writeln!(out, "\nHBM in all  {}  ({} bytes)", bytes(hbm.total_bytes), hbm.total_bytes);
+    let total = (bytes(hbm.total_bytes), hbm.total_bytes);
+    _ = writeln!(out, "\n{} in all  {}  ({} bytes)", first_upper(module.memory), total.0, total.1);
     let donated = format!("parameters (donated: {})", bytes(hbm.aliased_bytes));
     let parts = [
         (donated.as_str(), hbm.parameters_bytes),
@@ -152,6 +164,15 @@ fn split(out: &mut String, module: &ModuleReport) {
     for space in &module.spaces {
         let name = format!("memory space {} ({})", space.memory_space, space.name);
         _ = writeln!(out, "   {:>12}        {name}", bytes(space.total_bytes));
+    }
+    if let Some(limits) = module.gpu_limits {
+        let (scheduler, remat) = (limits.scheduler_bytes, limits.rematerialization_bytes);
+        _ = writeln!(
+            out,
+            "   limits    scheduler {}, rematerialization {}",
+            bytes(scheduler),
+            bytes(remat)
+        );
     }
     _ = writeln!(out, "   text      {} ({})", module.file, module.stage);
     _ = writeln!(out, "   compiler  {}", module.compiler);

@@ -156,7 +156,7 @@ pub(super) fn required(
     let mine = ours.profile.hbm().map_or(0, |space| space.required_bytes);
     let pair = Pair { ours: mine, xla };
     if !pair.is_exact() {
-        differences.add_in(0, || disagreement(Figure::Required, "HBM", pair));
+        differences.add_in(0, || disagreement(Figure::Required, ours.memory, pair));
     }
     pair
 }
@@ -182,7 +182,7 @@ pub(super) fn spaces(
     let spaces: Vec<Space> = numbers.into_iter().map(space).collect();
     for space in spaces.iter().filter(|space| space.compared && !space.total.is_exact()) {
         let name = match space.memory_space {
-            0 => "HBM".to_owned(),
+            0 => ours.memory.to_owned(),
             number => format!("memory space {number}"),
         };
         let in_space = space.memory_space;

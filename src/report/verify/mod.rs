@@ -3,6 +3,7 @@
 
 mod allocations;
 mod peaks;
+mod recoloured;
 mod report;
 mod run;
 mod values;
@@ -47,6 +48,8 @@ pub struct Subject<'a> {
     pub profile: &'a MemoryProfile,
     /// Whether what the compiler compares with the capacity includes results (by its release).
     pub results_are_required: bool,
+    /// What the backend calls the memory of a device.
+    pub memory: &'static str,
 }
 
 /// How many of some things agree.
@@ -235,6 +238,7 @@ struct Ours<'a> {
     module: &'a Module<'a>,
     profile: &'a MemoryProfile,
     results_are_required: bool,
+    memory: &'static str,
     by_name: FxHashMap<(&'a str, &'a [u32]), ValueId>,
     /// Memory spaces whose values memory space assignment placed: VMEM, CMEM.
     preset: BTreeSet<i64>,
@@ -242,7 +246,7 @@ struct Ours<'a> {
 
 impl<'a> Ours<'a> {
     fn new(subject: &Subject<'a>) -> Ours<'a> {
-        let Subject { module, profile, results_are_required } = *subject;
+        let Subject { module, profile, results_are_required, memory } = *subject;
         let mut by_name = FxHashMap::default();
         by_name.reserve(profile.values.len());
         for (at, value) in profile.values.iter().enumerate() {
@@ -251,7 +255,7 @@ impl<'a> Ours<'a> {
         }
         let preset = profile.allocations.iter().filter(|allocation| is_left_out(allocation));
         let preset = preset.map(|allocation| allocation.memory_space).collect();
-        Ours { module, profile, results_are_required, by_name, preset }
+        Ours { module, profile, results_are_required, memory, by_name, preset }
     }
 
     fn value(&self, instruction: &str, index: &[u32]) -> Option<ValueId> {

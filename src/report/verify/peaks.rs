@@ -42,7 +42,7 @@ pub(super) fn peak(
     if !pair.is_exact() {
         differences.add_in(0, || Disagreement {
             figure: Figure::Peak,
-            subject: "HBM".into(),
+            subject: ours.memory.into(),
             ours: format!("{} bytes", pair.ours),
             xla: format!("{} bytes by XLA's sizes and live ranges", pair.xla),
             line: None,

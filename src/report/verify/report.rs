@@ -16,10 +16,15 @@ pub struct ModuleReport {
     pub file: String,
     /// `tpu`, `gpu` or `cpu`.
     pub backend: &'static str,
-    /// The TPU; `None` where it is not known or there is none.
-    pub chip: Option<&'static str>,
+    /// The TPU or GPU; `None` where it is not known or there is none.
+    pub chip: Option<String>,
     /// The rules of the compiler release that were chosen, and why.
     pub compiler: String,
+    /// What the backend calls the memory of a device: `HBM`, `device memory`, `memory`.
+    pub memory: &'static str,
+    /// What must be known to read the comparison.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<&'static str>,
     /// Why our figures are an estimate; empty where they should be XLA's own.
     pub caveats: Vec<String>,
     /// Equal modules elsewhere, compared once.

@@ -1,6 +1,6 @@
 //! One program in: its text analysed, XLA's own files read, both compared.
 
-use super::{ModuleReport, NotCompared, Oracle, Subject, compare};
+use super::{ModuleReport, NotCompared, Oracle, Subject, compare, recoloured};
 use crate::config::Settings;
 use crate::dump::side::{SideError, buffer_assignment, live_range, memory_usage_report};
 use crate::dump::{Diagnostic, File, Program, SideKind, Source, Stage};
@@ -8,7 +8,6 @@ use crate::graph::Dataflow;
 use crate::memory;
 use crate::report::machine::Machine;
 use crate::target::Backend;
-use crate::target::tpu::Chip;
 use crate::text;
 
 /// What came of one program.
@@ -32,9 +31,11 @@ pub fn verify(program: &Program, settings: &Settings) -> Outcome {
     }
     let files = Files::read(program, &mut outcome.diagnostics);
     let diagnostics = &mut outcome.diagnostics;
-    let assignment = files.parse(&files.assignment, buffer_assignment::parse, diagnostics);
+    let mut assignment = files.parse(&files.assignment, buffer_assignment::parse, diagnostics);
     let live_ranges = files.parse(&files.live_ranges, live_range::parse, diagnostics);
-    let report = files.parse(&files.report, memory_usage_report::parse, diagnostics);
+    let mut report = files.parse(&files.report, memory_usage_report::parse, diagnostics);
+    let is_recoloured = program.backend == Some(Backend::Gpu)
+        && recoloured::undo(assignment.as_mut(), report.as_mut());
     let oracle = Oracle {
         assignment: assignment.as_ref(),
         live_ranges: live_ranges
@@ -46,7 +47,10 @@ pub fn verify(program: &Program, settings: &Settings) -> Outcome {
         return outcome;
     }
     match analyse(program, settings, &oracle) {
-        Ok(module) => outcome.module = Some(module),
+        Ok(mut module) => {
+            module.notes.extend(is_recoloured.then_some(recoloured::NOTE));
+            outcome.module = Some(module);
+        }
         Err(diagnostic) => outcome.diagnostics.push(diagnostic),
     }
     outcome
@@ -125,6 +129,7 @@ fn analyse(
         module,
         profile: &profile,
         results_are_required: machine.policy.rules.results_are_required,
+        memory: machine.policy.space_name(0),
     };
     Ok(ModuleReport {
         name: module.name.to_owned(),
@@ -134,9 +139,11 @@ fn analyse(
             Backend::Gpu => "gpu",
             Backend::Cpu => "cpu",
         },
-        chip: machine.chip.map(Chip::name),
+        chip: machine.chip,
         compiler: machine.compiler,
+        memory: machine.policy.space_name(0),
         caveats: profile.caveats.clone(),
+        notes: Vec::new(),
         duplicates: program.duplicates.clone(),
         figures: compare(&subject, oracle),
     })
