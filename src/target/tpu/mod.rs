@@ -3,6 +3,7 @@
 mod chip;
 mod hints;
 mod layout;
+pub mod mosaic;
 mod release;
 pub mod space;
 mod tiling;

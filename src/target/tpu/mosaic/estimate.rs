@@ -1,0 +1,509 @@
+//! A call of a kernel, its operands' shapes, chip and compiler in; the bytes it needs out.
+
+use super::bytecode::DYNAMIC;
+use super::config::{self, Config};
+use super::constants::Constants;
+use super::deletion::{self, Fate};
+use super::kernel::{self, Kernel, MemRef, Space};
+use super::padding::{self, Tile};
+use super::{Unknown, buffers, index_map, internal, scopes};
+use crate::hlo::{ArrayShape, InstructionId, Module, Shape, ShapeId};
+use crate::target::tpu::{Chip, RuleSet, space};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+/// What the text does not say.
+#[derive(Clone, Copy, Debug)]
+pub struct Circumstances {
+    /// The chip.
+    pub chip: Option<Chip>,
+    /// The compiler's rules.
+    pub rules: RuleSet,
+    /// The flag `xla_tpu_scoped_vmem_limit_kib` in bytes, if it is set.
+    pub flag_limit_bytes: Option<u64>,
+}
+
+/// Where a limit comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitSource {
+    /// The kernel's `vmem_limit_bytes`.
+    Kernel,
+    /// The flag `xla_tpu_scoped_vmem_limit_kib`.
+    Flag,
+    /// The chip's default.
+    Default,
+}
+
+/// Whether a window is of an operand or of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// An operand of the call.
+    Operand,
+    /// A result.
+    Result,
+}
+
+/// A window of an operand or a result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowEstimate {
+    /// Operand or result.
+    pub role: Role,
+    /// Its number: of the call's operands or results, leaves of tuples counted one by one.
+    pub number: usize,
+    /// Its shape.
+    pub shape: ShapeId,
+    /// The block, most major dimension first; empty where it has no window.
+    pub block: Vec<u64>,
+    /// Bytes of one buffer, padding included.
+    pub padded_bytes: u64,
+    /// How many buffers; 0 where the operand lies in VMEM already or has no window.
+    pub buffers: u64,
+    /// Bytes of all buffers.
+    pub bytes: u64,
+    /// Bytes of one buffer that padding takes.
+    pub padding_bytes: u64,
+    /// The compiler deletes the window.
+    pub is_deleted: bool,
+    /// The grid dimension that moves each dimension of the block, where one alone does.
+    pub grid_dimensions: Vec<Option<usize>>,
+    /// The tile of its last two dimensions.
+    pub tile: Tile,
+}
+
+/// What a kernel needs of scoped VMEM.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Estimate {
+    /// The kernel's name in its body.
+    pub name: String,
+    /// The grid that the body states; none where an operand gives a size.
+    pub grid: Vec<Option<u64>>,
+    /// Windows, operands first.
+    pub windows: Vec<WindowEstimate>,
+    /// Bytes of all scratch operands, before any is deleted.
+    pub scratch_bytes: u64,
+    /// The same and all windows.
+    pub scratch_plus_windows_bytes: u64,
+    /// The most bytes that `run_scoped` allocations take at once.
+    pub run_scoped_bytes: u64,
+    /// Bytes of internal scratch that are kept.
+    pub internal_bytes: u64,
+    /// Bytes of scratch and windows that the compiler deletes.
+    pub deleted_bytes: u64,
+    /// What the kernel needs at least: all of that less what is deleted, without spilled registers.
+    pub total_bytes: u64,
+    /// What the compiler recorded, where it did.
+    pub used_bytes: Option<u64>,
+    /// The limit; none where neither kernel nor flag gives one and the chip is not known.
+    pub limit_bytes: Option<u64>,
+    /// Where it comes from.
+    pub limit_source: LimitSource,
+    /// VMEM that a program on this chip can use.
+    pub vmem_bytes: Option<u64>,
+    /// Bytes of operands and results that the program puts into VMEM itself.
+    pub coloured_bytes: u64,
+    /// The size that the compiler's error names: what was allocated, scope by scope, when the limit
+    /// was passed. None where the estimate is within the limit.
+    pub quoted_bytes: Option<u64>,
+    /// Whether the kernel has a matrix multiplication on values of 64 registers or more: those
+    /// usually spill.
+    pub has_large_matmul: bool,
+    /// Whether operands have layouts with tiles: without them placement is not decided yet and the
+    /// windows are an upper bound.
+    pub has_tiles: bool,
+    /// Whether the kernel's dialect is newer than what was looked at.
+    pub is_newer_dialect: bool,
+}
+
+/// Blocks may end inside a large tile (facts: mosaic-vmem section 11).
+fn has_partial_tiles(rules: RuleSet) -> bool {
+    rules as u8 >= RuleSet::P50 as u8
+}
+
+/// Copies inside VMEM become loads and stores, and packed arithmetic needs no internal scratch.
+/// Measured for 0.0.52; the releases of its set were not all looked at.
+fn has_vector_copies(rules: RuleSet) -> bool {
+    rules as u8 >= RuleSet::P51 as u8
+}
+
+/// What a kernel needs.
+///
+/// # Errors
+/// Why that cannot be said.
+pub fn estimate(
+    module: &Module<'_>,
+    id: InstructionId,
+    circumstances: &Circumstances,
+) -> Result<Estimate, Unknown> {
+    let text = config::unquoted(module.backend_config(id).ok_or(Unknown::Config)?);
+    let config = config::read(&text)?;
+    if config.device_type.contains("SPARSECORE") {
+        return Err(Unknown::SparseCore);
+    }
+    let body = STANDARD.decode(config.custom_call_config.body.as_bytes());
+    let body = body.map_err(|_| Unknown::Base64)?;
+    let kernel = kernel::read(&body)?;
+    Call { module, id, config: &config, kernel: &kernel, circumstances }.estimate()
+}
+
+struct Call<'a, 'src> {
+    module: &'a Module<'src>,
+    id: InstructionId,
+    config: &'a Config<'a>,
+    kernel: &'a Kernel<'a>,
+    circumstances: &'a Circumstances,
+}
+
+/// An operand or result: its number and its shape.
+type Leaf = (Role, usize, ShapeId);
+
+impl Call<'_, '_> {
+    fn estimate(&self) -> Result<Estimate, Unknown> {
+        let kernel = self.kernel;
+        let chip = self.circumstances.chip;
+        let grid = kernel.grid_of_core(matches!(chip, Some(Chip::V4 | Chip::V5p)));
+        let leaves = self.leaves()?;
+        let arguments = kernel.window_arguments();
+        if arguments.len() != leaves.len() {
+            return Err(Unknown::Windows);
+        }
+        let mut windows = Vec::with_capacity(leaves.len());
+        for (at, (&leaf, argument)) in leaves.iter().zip(arguments.clone()).enumerate() {
+            windows.push(self.window(at, leaf, argument, &grid)?);
+        }
+        let scratch = self.scratch()?;
+        let allocations = scopes::allocations(kernel)?;
+        let constants = Constants::new(kernel, &grid);
+        let in_vmem = |value: u32| self.is_in_vmem(value, &leaves);
+        let accesses = buffers::accesses(kernel, &constants, &in_vmem);
+        let placed_windows: Vec<(u32, usize)> = arguments
+            .clone()
+            .zip(0..)
+            .filter(|&(_, at)| {
+                windows.get(at).is_some_and(|window| {
+                    window.role == Role::Operand && window.bytes > 0 && self.is_placed(window.shape)
+                })
+            })
+            .collect();
+        let candidates: Vec<u32> = scratch
+            .iter()
+            .chain(&allocations)
+            .map(|&(value, _)| value)
+            .chain(placed_windows.iter().map(|&(value, _)| value))
+            .collect();
+        let rules = deletion::Rules {
+            copies_are_loads: has_vector_copies(self.circumstances.rules),
+            has_wide_16_bit_tiles: chip == Some(Chip::V7x),
+        };
+        let live = deletion::liveness(kernel, &accesses, &candidates, rules);
+        for (value, at) in placed_windows {
+            let goes = live.fate(value) == Fate::Dead
+                || grid.iter().all(|&size| size == 1)
+                    && kernel.memref(value).is_some_and(|memref| {
+                        padding::is_whole_registers(&memref, rules.has_wide_16_bit_tiles)
+                    });
+            if let Some(window) = windows.get_mut(at) {
+                window.is_deleted = goes;
+            }
+        }
+        let tile_of = |value: u32| self.tile_rows(value, &arguments, &windows);
+        let internal_bytes = self.internal_bytes(internal::is_kept(
+            kernel,
+            &accesses,
+            &live,
+            &tile_of,
+            !has_vector_copies(self.circumstances.rules),
+        ));
+        let is_kept = |value: u32| live.fate(value) == Fate::Kept;
+        let bytes_of = |value: u32| {
+            let found = allocations.binary_search_by_key(&value, |&(value, _)| value).ok();
+            found.and_then(|at| allocations.get(at)).map_or(0, |&(_, bytes)| bytes)
+        };
+        let run_scoped_bytes = scopes::peak_bytes(kernel, &bytes_of);
+        let kept_run_scoped =
+            scopes::peak_bytes(kernel, &|value| if is_kept(value) { bytes_of(value) } else { 0 });
+        let scratch_bytes = sum(scratch.iter().map(|&(_, bytes)| bytes))?;
+        let kept_scratch = sum(scratch.iter().filter(|s| is_kept(s.0)).map(|&(_, bytes)| bytes))?;
+        let windows_bytes = sum(windows.iter().map(|window| window.bytes))?;
+        let kept_windows =
+            sum(windows.iter().filter(|w| !w.is_deleted).map(|window| window.bytes))?;
+        let total_bytes =
+            sum([kept_scratch, kept_windows, kept_run_scoped, internal_bytes].into_iter())?;
+        let scratch_plus_windows_bytes = sum([scratch_bytes, windows_bytes].into_iter())?;
+        let (limit_bytes, limit_source) = self.limit();
+        let vmem_bytes = chip.map(|chip| vmem_bytes(chip, self.circumstances.rules));
+        let over = limit_bytes.filter(|&limit| total_bytes > limit);
+        let scopes = [kept_scratch.saturating_add(internal_bytes), kept_windows, kept_run_scoped];
+        let quoted_bytes = over.and_then(|limit| {
+            scopes
+                .iter()
+                .scan(0_u64, |sum, &bytes| {
+                    *sum = sum.saturating_add(bytes);
+                    Some(*sum)
+                })
+                .find(|&sum| sum > limit)
+        });
+        Ok(Estimate {
+            name: kernel.name.to_owned(),
+            grid: kernel
+                .grid
+                .iter()
+                .map(|&size| if size == DYNAMIC { None } else { u64::try_from(size).ok() })
+                .collect(),
+            deleted_bytes: scratch_plus_windows_bytes
+                .saturating_add(run_scoped_bytes)
+                .saturating_add(internal_bytes)
+                .saturating_sub(total_bytes),
+            windows,
+            scratch_bytes,
+            scratch_plus_windows_bytes,
+            run_scoped_bytes,
+            internal_bytes,
+            total_bytes,
+            used_bytes: self.config.used_bytes(),
+            limit_bytes,
+            limit_source,
+            vmem_bytes,
+            coloured_bytes: self.coloured_bytes(&leaves),
+            quoted_bytes,
+            has_large_matmul: self.has_large_matmul(),
+            has_tiles: leaves.iter().any(|leaf| self.has_tiles(leaf.2)),
+            is_newer_dialect: kernel.is_newer_dialect,
+        })
+    }
+
+    /// Operands and results that have windows, in the order of the windows.
+    fn leaves(&self) -> Result<Vec<Leaf>, Unknown> {
+        let mut operands = Vec::new();
+        for &operand in self.module.operands(self.id) {
+            self.leaves_of(self.module.instruction(operand).shape, &mut operands);
+        }
+        let mut results = Vec::new();
+        self.leaves_of(self.module.instruction(self.id).shape, &mut results);
+        let windows = self.kernel.windows.len();
+        let inputs = windows.checked_sub(results.len()).ok_or(Unknown::Windows)?;
+        // Dynamic grid bounds come first, then the prefetched scalars.
+        let scalars = operands.len().checked_sub(inputs).ok_or(Unknown::Windows)?;
+        if scalars < self.kernel.prefetched {
+            return Err(Unknown::Windows);
+        }
+        let inputs = operands.into_iter().enumerate().skip(scalars);
+        let inputs = inputs.map(|(at, shape)| (Role::Operand, at, shape));
+        let results = results.into_iter().enumerate().map(|(at, shape)| (Role::Result, at, shape));
+        Ok(inputs.chain(results).collect())
+    }
+
+    fn leaves_of(&self, shape: ShapeId, into: &mut Vec<ShapeId>) {
+        match self.module.shapes.get(shape) {
+            Shape::Tuple(elements) => {
+                for &element in elements {
+                    self.leaves_of(element, into);
+                }
+            }
+            _ => into.push(shape),
+        }
+    }
+
+    fn array(&self, shape: ShapeId) -> Option<&ArrayShape> {
+        self.module.shapes.get(shape).array()
+    }
+
+    fn is_placed(&self, shape: ShapeId) -> bool {
+        self.array(shape).is_some_and(|array| array.memory_space() == space::VMEM)
+    }
+
+    fn has_tiles(&self, shape: ShapeId) -> bool {
+        let layout = self.array(shape).and_then(|array| array.layout.as_ref());
+        layout.is_some_and(|layout| !layout.tiles.is_empty())
+    }
+
+    fn is_in_vmem(&self, value: u32, leaves: &[Leaf]) -> bool {
+        match self.kernel.memref(value).map(|memref| memref.space) {
+            Some(Space::Vmem) => true,
+            Some(Space::Any) => {
+                let at = value.checked_sub(self.kernel.window_arguments().start);
+                let leaf = at.and_then(|at| leaves.get(at as usize));
+                leaf.is_some_and(|leaf| self.is_placed(leaf.2))
+            }
+            _ => false,
+        }
+    }
+
+    fn window(
+        &self,
+        at: usize,
+        (role, number, shape): Leaf,
+        argument: u32,
+        grid: &[i64],
+    ) -> Result<WindowEstimate, Unknown> {
+        let unknown = Unknown::Size { what: "a window" };
+        let parameters = self.kernel.windows.get(at).ok_or(Unknown::Windows)?;
+        let memref = self.kernel.memref(argument);
+        let mut window = WindowEstimate {
+            role,
+            number,
+            shape,
+            block: Vec::new(),
+            padded_bytes: 0,
+            buffers: 0,
+            bytes: 0,
+            padding_bytes: 0,
+            is_deleted: false,
+            grid_dimensions: Vec::new(),
+            tile: Tile { rows: 1, lanes: 1 },
+        };
+        let Some(memref) = memref.filter(|memref| memref.space == Space::Vmem) else {
+            return Ok(window);
+        };
+        let array = self.array(shape).ok_or(unknown.clone())?;
+        let bits = match memref.element_bits {
+            Some(1) => 32,
+            Some(bits) => bits,
+            None => array.element_type.bits(),
+        };
+        let sizes: Vec<u64> = array.dimensions.iter().map(|dimension| dimension.size).collect();
+        let block = parameters.block.as_ref().unwrap_or(&memref.dimensions);
+        window.block = padding::sizes(block).ok_or(unknown.clone())?;
+        window.tile = padding::operand_tile(array, bits);
+        let mut is_partial = false;
+        if let ([.., rows, _], true) =
+            (window.block.as_slice(), has_partial_tiles(self.circumstances.rules))
+            && window.tile.rows > 8
+            && rows % window.tile.rows != 0
+        {
+            window.tile.rows = 8;
+            is_partial = true;
+        }
+        window.padded_bytes =
+            padding::window_bytes(&window.block, window.tile, bits).ok_or(unknown.clone())?;
+        let real = window.block.iter().try_fold(bits, |bits, &size| bits.checked_mul(size));
+        window.padding_bytes = window.padded_bytes.saturating_sub(real.unwrap_or(0).div_ceil(8));
+        window.buffers = self.buffers(parameters, grid);
+        if let Some(function) = parameters.index_map {
+            window.grid_dimensions = index_map::grid_dimensions(self.kernel, function);
+        }
+        let is_contiguous = !is_partial
+            && padding::is_contiguous(&sizes, &window.block, window.tile, role == Role::Result);
+        if self.is_placed(shape) && is_contiguous {
+            window.buffers = 0;
+        }
+        window.bytes = window
+            .padded_bytes
+            .checked_mul(window.buffers)
+            .and_then(padding::granules)
+            .ok_or(unknown)?;
+        Ok(window)
+    }
+
+    fn buffers(&self, window: &kernel::Window, grid: &[i64]) -> u64 {
+        if grid.is_empty() || window.block.is_none() || window.is_synchronous {
+            return 1;
+        }
+        let is_constant = window
+            .index_map
+            .is_some_and(|function| index_map::is_constant(self.kernel, function, grid));
+        if is_constant { 1 } else { 2 }
+    }
+
+    /// Scratch operands in VMEM: values with bytes.
+    fn scratch(&self) -> Result<Vec<(u32, u64)>, Unknown> {
+        let mut found = Vec::new();
+        for value in self.kernel.scratch_arguments() {
+            let memref = self.kernel.memref(value).filter(|memref| memref.space == Space::Vmem);
+            let Some(memref) = memref else { continue };
+            let bytes = padding::scratch_bytes(&memref);
+            found.push((value, bytes.ok_or(Unknown::Size { what: "a scratch operand" })?));
+        }
+        Ok(found)
+    }
+
+    /// Tile rows and element bits of a buffer.
+    fn tile_rows(
+        &self,
+        value: u32,
+        arguments: &std::ops::Range<u32>,
+        windows: &[WindowEstimate],
+    ) -> Option<(u64, u64)> {
+        let MemRef { dimensions, element_bits, .. } = self.kernel.memref(value)?;
+        let bits = element_bits?;
+        if arguments.contains(&value) {
+            let at = value.checked_sub(arguments.start)? as usize;
+            return Some((windows.get(at)?.tile.rows, bits));
+        }
+        let [.., rows, _] = dimensions.as_slice() else { return None };
+        Some((padding::scratch_tile_rows(u64::try_from(*rows).ok()?, bits), bits))
+    }
+
+    fn internal_bytes(&self, is_kept: bool) -> u64 {
+        let declares = matches!(self.circumstances.chip, Some(Chip::V4 | Chip::V5e | Chip::V5p));
+        match self.config.custom_call_config.internal_scratch_in_bytes.0 {
+            _ if !is_kept || !declares => 0,
+            0 => internal::DECLARED_BYTES,
+            asked => asked,
+        }
+    }
+
+    fn coloured_bytes(&self, leaves: &[Leaf]) -> u64 {
+        let colours = &self.config.custom_call_config;
+        let is_vmem = |colour: &config::Colour| colour.color.0 == space::VMEM as u64;
+        let operands = colours.input_memory_space_colors.iter().filter(|colour| is_vmem(colour));
+        let operands = operands.filter_map(|colour| {
+            leaves.iter().find(|leaf| {
+                leaf.0 == Role::Operand && u64::try_from(leaf.1) == Ok(colour.operand_index.0)
+            })
+        });
+        let has_results = colours.output_memory_space_colors.iter().any(is_vmem);
+        let results = leaves
+            .iter()
+            .filter(|leaf| has_results && leaf.0 == Role::Result && self.is_placed(leaf.2));
+        operands
+            .chain(results)
+            .filter_map(|leaf| crate::target::tpu::padded_bytes(self.array(leaf.2)?))
+            .fold(0, u64::saturating_add)
+    }
+
+    fn limit(&self) -> (Option<u64>, LimitSource) {
+        let default = self.circumstances.chip.map(default_limit_bytes);
+        let asked = self.config.asked().map(|(_, size)| size).filter(|&size| size > 0);
+        // Up to 0.0.51 the compiler fills in the default itself.
+        let is_filled_in = asked.is_some() && asked == default;
+        match (asked, self.circumstances.flag_limit_bytes.filter(|&bytes| bytes > 0)) {
+            (Some(asked), _) if !is_filled_in => (Some(asked), LimitSource::Kernel),
+            (_, Some(flag)) => (Some(flag), LimitSource::Flag),
+            _ => (default, LimitSource::Default),
+        }
+    }
+
+    /// Whether a matrix is multiplied in a kernel that has a value of 64 registers or more
+    /// (measured: facts, mosaic-vmem section 5, when to expect spills).
+    fn has_large_matmul(&self) -> bool {
+        use super::operation::Kind;
+        const LARGE_BYTES: u64 = 64 * 4096;
+        let operations = &self.kernel.ir.operations;
+        operations.iter().any(|operation| operation.kind == Kind::Matmul)
+            && operations
+                .iter()
+                .filter(|operation| matches!(operation.kind, Kind::Matmul | Kind::VectorLoad))
+                .filter_map(|operation| self.kernel.vector_bytes(operation.results.start))
+                .any(|bytes| bytes >= LARGE_BYTES)
+    }
+}
+
+fn sum(mut list: impl Iterator<Item = u64>) -> Result<u64, Unknown> {
+    list.try_fold(0_u64, u64::checked_add).ok_or(Unknown::Size { what: "the whole kernel" })
+}
+
+/// The limit of a kernel that asks for none (measured: facts, mosaic-vmem section 4).
+const fn default_limit_bytes(chip: Chip) -> u64 {
+    match chip {
+        Chip::V2 | Chip::V3 | Chip::V4 | Chip::V5e | Chip::V5p => 16 << 20,
+        Chip::V6e | Chip::V7x => 32 << 20,
+    }
+}
+
+/// VMEM that a program can use: on 7x a little more before 0.0.43.2.
+fn vmem_bytes(chip: Chip, rules: RuleSet) -> u64 {
+    match chip {
+        Chip::V7x if (rules as u8) < RuleSet::P43 as u8 => 64 << 20,
+        chip => chip.vmem_bytes(),
+    }
+}
