@@ -238,6 +238,10 @@ impl Walk<'_, '_> {
         let pack = i64::try_from(32 / bits.clamp(1, 32)).unwrap_or(1);
         match range.map(SmallVec::as_slice) {
             Some([.., (start, rows), _]) => start % pack != 0 || rows % pack != 0,
+            Some([(start, size)]) if pack > 1 => {
+                let packed = 128 * pack;
+                start % packed != 0 || size % packed != 0
+            }
             _ => false,
         }
     }

@@ -166,7 +166,7 @@ pub fn section<'b>(cursor: &mut Cursor<'b>) -> Result<(u8, Cursor<'b>), Unknown>
     let length = cursor.count()?;
     if id & 0x80 != 0 {
         let alignment = cursor.count()?.max(1);
-        while cursor.at() % alignment != 0 {
+        while !cursor.at().is_multiple_of(alignment) {
             cursor.byte()?;
         }
     }

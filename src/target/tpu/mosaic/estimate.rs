@@ -34,6 +34,15 @@ pub enum LimitSource {
     Default,
 }
 
+/// What a kernel's need exceeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exceeded {
+    /// The VMEM that a program can use: an error without a code, also where the limit is lower.
+    Vmem,
+    /// The limit: E1001.
+    Limit,
+}
+
 /// Whether a window is of an operand or of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
@@ -101,8 +110,10 @@ pub struct Estimate {
     pub vmem_bytes: Option<u64>,
     /// Bytes of operands and results that the program puts into VMEM itself.
     pub coloured_bytes: u64,
-    /// The size that the compiler's error names: what was allocated, scope by scope, when the limit
-    /// was passed. None where the estimate is within the limit.
+    /// What the estimate exceeds.
+    pub exceeds: Option<Exceeded>,
+    /// The size that the compiler's error names. For the limit that is what was allocated, scope by
+    /// scope, when it was passed; for the VMEM of the chip all of it. None where nothing is exceeded.
     pub quoted_bytes: Option<u64>,
     /// Whether the kernel has a matrix multiplication on values of 64 registers or more: those
     /// usually spill.
@@ -231,16 +242,15 @@ impl Call<'_, '_> {
         let scratch_plus_windows_bytes = sum([scratch_bytes, windows_bytes].into_iter())?;
         let (limit_bytes, limit_source) = self.limit();
         let vmem_bytes = chip.map(|chip| vmem_bytes(chip, self.circumstances.rules));
-        let over = limit_bytes.filter(|&limit| total_bytes > limit);
+        let exceeds = match (vmem_bytes, limit_bytes) {
+            (Some(vmem), _) if total_bytes > vmem => Some(Exceeded::Vmem),
+            (_, Some(limit)) if total_bytes > limit => Some(Exceeded::Limit),
+            _ => None,
+        };
         let scopes = [kept_scratch.saturating_add(internal_bytes), kept_windows, kept_run_scoped];
-        let quoted_bytes = over.and_then(|limit| {
-            scopes
-                .iter()
-                .scan(0_u64, |sum, &bytes| {
-                    *sum = sum.saturating_add(bytes);
-                    Some(*sum)
-                })
-                .find(|&sum| sum > limit)
+        let quoted_bytes = exceeds.map(|exceeds| match exceeds {
+            Exceeded::Vmem => total_bytes,
+            Exceeded::Limit => passed(&scopes, limit_bytes.unwrap_or(u64::MAX)),
         });
         Ok(Estimate {
             name: kernel.name.to_owned(),
@@ -264,6 +274,7 @@ impl Call<'_, '_> {
             limit_source,
             vmem_bytes,
             coloured_bytes: self.coloured_bytes(&leaves),
+            exceeds,
             quoted_bytes,
             has_large_matmul: self.has_large_matmul(),
             has_tiles: leaves.iter().any(|leaf| self.has_tiles(leaf.2)),
@@ -486,6 +497,18 @@ impl Call<'_, '_> {
                 .filter_map(|operation| self.kernel.vector_bytes(operation.results.start))
                 .any(|bytes| bytes >= LARGE_BYTES)
     }
+}
+
+/// The sum of the first scopes that is above a limit; of all where none is.
+fn passed(scopes: &[u64], limit: u64) -> u64 {
+    let mut sum = 0_u64;
+    for bytes in scopes {
+        sum = sum.saturating_add(*bytes);
+        if sum > limit {
+            break;
+        }
+    }
+    sum
 }
 
 fn sum(mut list: impl Iterator<Item = u64>) -> Result<u64, Unknown> {

@@ -22,6 +22,7 @@ mod padding;
 mod scopes;
 mod unknown;
 
-pub use estimate::{Circumstances, Estimate, LimitSource, Role, WindowEstimate};
+pub use estimate::{Circumstances, Estimate, Exceeded, LimitSource, Role, WindowEstimate};
 pub use kernels::Kernels;
+pub use padding::Tile;
 pub use unknown::Unknown;
