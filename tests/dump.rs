@@ -119,6 +119,39 @@ fn stages_of_one_compile_are_one_program() {
 }
 
 #[test]
+fn halves_of_one_compile_under_two_numbers_are_one_program() {
+    let file = |number: u64, build: u64, rest: &str| {
+        format!("module_{number:04}.jit_f.cl_{build}.{rest}.txt")
+    };
+    let (before, after, settings) =
+        ("before_optimizations", "after_optimizations", "target_arguments");
+    let f = text("jit_f");
+    let outline_of = |names: &[String]| {
+        let content = |name: &String| if name.contains(settings) { V5E } else { f.as_str() };
+        let files: Vec<(&str, &str)> =
+            names.iter().map(|name| (name.as_str(), content(name))).collect();
+        let directory = directory(&files);
+        let dump = open(directory.path());
+        dump.programs
+            .iter()
+            .map(|p| (p.stage, p.before_optimizations.is_some(), p.chip))
+            .collect::<Vec<_>>()
+    };
+    let joined: Vec<_> = vec![(Stage::AfterOptimizations, true, Some(Chip::V5e))];
+    let first = [file(0, 7, before), file(0, 7, settings)];
+    let with = |more: &[String]| outline_of(&[&first, more].concat());
+    assert_eq!(with(&[file(3, 7, after)]), joined);
+    // Another build, an earlier number, or two candidates: nobody knows.
+    assert_ne!(with(&[file(3, 8, after)]), joined);
+    assert_eq!(with(&[file(3, 7, after), file(4, 7, after)]).len(), 2);
+    let late = [file(5, 7, before), file(3, 7, after)];
+    assert_eq!(
+        outline_of(&late),
+        [(Stage::AfterOptimizations, false, None), (Stage::BeforeOptimizations, false, None)]
+    );
+}
+
+#[test]
 fn backends_and_chips() {
     let directory = directory(&[
         (&format!("tpu/{TPU}.after_optimizations.txt"), &text("jit_f")),

@@ -16,6 +16,7 @@ mod mmap;
 mod name;
 pub(crate) mod parallel;
 mod program;
+mod renumbered;
 
 pub mod side;
 mod signs;

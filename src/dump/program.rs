@@ -6,6 +6,7 @@ use super::find::{Found, module_name};
 use super::missing::{Missing, MissingKind};
 use super::name::{Content, FileName, SideKind, Stage};
 use super::parallel::map;
+use super::renumbered;
 use super::side::gpu_target_config;
 use super::source::{File, Source};
 use crate::target::Backend;
@@ -119,12 +120,12 @@ pub struct Gpu {
 
 /// The files of one compile.
 #[derive(Default)]
-struct Group {
-    directory: String,
-    prefix: String,
-    texts: Vec<(Stage, Found)>,
-    sides: Vec<(SideKind, File)>,
-    backend: Option<Backend>,
+pub(super) struct Group {
+    pub(super) directory: String,
+    pub(super) prefix: String,
+    pub(super) texts: Vec<(Stage, Found)>,
+    pub(super) sides: Vec<(SideKind, File)>,
+    pub(super) backend: Option<Backend>,
     architecture: Option<String>,
 }
 
@@ -141,7 +142,7 @@ pub(super) struct Loaded {
 /// Puts files together and reads the texts that are analysed.
 pub(super) fn load(found: Vec<Found>, modules: Option<&GlobSet>) -> Loaded {
     let mut loaded = Loaded::default();
-    let plans: Vec<Plan> = group(found)
+    let plans: Vec<Plan> = renumbered::join(group(found))
         .into_iter()
         .flat_map(plans)
         .filter(|plan| {
