@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// Rounds in which deleting one buffer may make another one's loads useless.
 const ROUNDS: usize = 8;
 
+/// Ranges of one straight line that are remembered: each read is held against all of them.
+const RANGE_LIMIT: usize = 64;
+
 /// What becomes of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
@@ -145,25 +148,21 @@ fn fate(
         .is_some_and(|memref| padding::is_whole_registers(&memref, rules.has_wide_16_bit_tiles));
     let handed_on = if is_copied {
         list.iter().all(|access| access.range.is_some())
-            && reads_follow(list, accesses, is_live_read, |stored, read| {
-                stored.iter().any(|range| lies_inside(read, range))
-            })
+            && reads_follow(list, accesses, is_live_read, false, lies_inside)
     } else {
-        is_whole
-            && reads_follow(list, accesses, is_live_read, |stored, read| {
-                stored.last() == Some(read)
-            })
+        is_whole && reads_follow(list, accesses, is_live_read, true, |read, stored| read == stored)
     };
     if handed_on { Fate::Forwarded } else { Fate::Kept }
 }
 
-/// Whether every live read has a known range that `fits` the ranges stored before it in the same
-/// straight line.
+/// Whether every live read has a known range that `fits` a range stored before it in the same
+/// straight line; with `is_last_only` the last one.
 fn reads_follow(
     list: &[&Access],
     accesses: &Accesses,
     is_live_read: impl Fn(&Access) -> bool,
-    fits: impl Fn(&[Range], &Range) -> bool,
+    is_last_only: bool,
+    fits: impl Fn(&Range, &Range) -> bool,
 ) -> bool {
     let mut stored: FxHashMap<u32, Vec<Range>> = FxHashMap::default();
     for access in list {
@@ -177,13 +176,19 @@ fn reads_follow(
                 }
                 let before = stored.entry(access.line).or_default();
                 match &access.range {
+                    Some(range) if is_last_only => {
+                        before.clear();
+                        before.push(range.clone());
+                    }
+                    Some(_) if before.len() >= RANGE_LIMIT => {}
                     Some(range) => before.push(range.clone()),
                     None => before.clear(),
                 }
             }
             _ if is_live_read(access) => {
                 let before = stored.get(&access.line).map_or(&[][..], Vec::as_slice);
-                if !access.range.as_ref().is_some_and(|read| fits(before, read)) {
+                let fits = |read: &Range| before.iter().any(|stored| fits(read, stored));
+                if !access.range.as_ref().is_some_and(fits) {
                     return false;
                 }
             }

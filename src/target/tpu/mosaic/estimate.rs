@@ -11,6 +11,7 @@ use crate::hlo::{ArrayShape, InstructionId, Module, Shape, ShapeId};
 use crate::target::tpu::{Chip, RuleSet, space};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use rustc_hash::FxHashMap;
 
 /// What the text does not say.
 #[derive(Clone, Copy, Debug)]
@@ -164,6 +165,9 @@ struct Call<'a, 'src> {
     circumstances: &'a Circumstances,
 }
 
+/// Whether each index map is constant: windows may share one.
+type IndexMaps = FxHashMap<u32, bool>;
+
 /// An operand or result: its number and its shape.
 type Leaf = (Role, usize, ShapeId);
 
@@ -178,8 +182,9 @@ impl Call<'_, '_> {
             return Err(Unknown::Windows);
         }
         let mut windows = Vec::with_capacity(leaves.len());
+        let mut maps = IndexMaps::default();
         for (at, (&leaf, argument)) in leaves.iter().zip(arguments.clone()).enumerate() {
-            windows.push(self.window(at, leaf, argument, &grid)?);
+            windows.push(self.window(at, leaf, argument, &grid, &mut maps)?);
         }
         let scratch = self.scratch()?;
         let allocations = scopes::allocations(kernel)?;
@@ -345,6 +350,7 @@ impl Call<'_, '_> {
         (role, number, shape): Leaf,
         argument: u32,
         grid: &[i64],
+        maps: &mut IndexMaps,
     ) -> Result<WindowEstimate, Unknown> {
         let unknown = Unknown::Size { what: "a window" };
         let parameters = self.kernel.windows.get(at).ok_or(Unknown::Windows)?;
@@ -388,7 +394,7 @@ impl Call<'_, '_> {
             padding::window_bytes(&window.block, window.tile, bits).ok_or(unknown.clone())?;
         let real = window.block.iter().try_fold(bits, |bits, &size| bits.checked_mul(size));
         window.padding_bytes = window.padded_bytes.saturating_sub(real.unwrap_or(0).div_ceil(8));
-        window.buffers = self.buffers(parameters, grid);
+        window.buffers = self.buffers(parameters, grid, maps);
         if let Some(function) = parameters.index_map {
             window.grid_dimensions = index_map::grid_dimensions(self.kernel, function);
         }
@@ -405,13 +411,15 @@ impl Call<'_, '_> {
         Ok(window)
     }
 
-    fn buffers(&self, window: &kernel::Window, grid: &[i64]) -> u64 {
+    fn buffers(&self, window: &kernel::Window, grid: &[i64], maps: &mut IndexMaps) -> u64 {
         if grid.is_empty() || window.block.is_none() || window.is_synchronous {
             return 1;
         }
-        let is_constant = window
-            .index_map
-            .is_some_and(|function| index_map::is_constant(self.kernel, function, grid));
+        let is_constant = window.index_map.is_some_and(|function| {
+            *maps
+                .entry(function)
+                .or_insert_with(|| index_map::is_constant(self.kernel, function, grid))
+        });
         if is_constant { 1 } else { 2 }
     }
 
@@ -528,5 +536,81 @@ fn vmem_bytes(chip: Chip, rules: RuleSet) -> u64 {
     match chip {
         Chip::V7x if (rules as u8) < RuleSet::P43 as u8 => 64 << 20,
         chip => chip.vmem_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::target::tpu::mosaic::Kernels;
+    use proptest::prelude::*;
+
+    macro_rules! dump {
+        ($path:literal) => {
+            include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/", $path))
+        };
+    }
+
+    const FITS: &str =
+        dump!("dumps/kernel_fits/module_0000.jit_f.cl_1014260217.after_optimizations.txt");
+    const OVER: &str =
+        dump!("dumps/kernel_over_vmem/module_0000.jit_f.cl_1014260217.after_optimizations.txt");
+    const BAD: &str = dump!(
+        "pairs/scoped-vmem/bad/module_0000.jit_row_softmax.cl_1014260217.after_optimizations.txt"
+    );
+    const GOOD: &str = dump!(
+        "pairs/scoped-vmem/good/module_0000.jit_row_softmax.cl_1014260217.after_optimizations.txt"
+    );
+
+    fn first(text: &str, chip: Chip) -> Result<Estimate, Unknown> {
+        let parsed = crate::text::parse(text).unwrap();
+        let kernels = Kernels::new(&parsed.module);
+        let circumstances =
+            Circumstances { chip: Some(chip), rules: RuleSet::NEWEST, flag_limit_bytes: None };
+        kernels.estimate(kernels.ids()[0], &circumstances)
+    }
+
+    /// The sizes above the limit are those that the compiler printed: 32.00M and 64.00M in the
+    /// dumps' `compile.log`.
+    #[test]
+    fn need_and_limit_of_dumps() {
+        const MIB: u64 = 1 << 20;
+        for (text, total, exceeds, quoted) in [
+            (FITS, 8 * MIB, None, None),
+            (GOOD, 8 * MIB, None, None),
+            (OVER, 32 * MIB, Some(Exceeded::Limit), Some(32 * MIB)),
+            (BAD, 64 * MIB, Some(Exceeded::Limit), Some(64 * MIB)),
+        ] {
+            let found = first(text, Chip::V5e).unwrap();
+            assert_eq!(found.total_bytes, total);
+            assert_eq!((found.exceeds, found.quoted_bytes), (exceeds, quoted));
+            assert_eq!(found.limit_bytes, Some(16 * MIB));
+        }
+    }
+
+    fn body(text: &str) -> Vec<u8> {
+        let start = text.find("\"body\":").unwrap() + 7;
+        let body = text[start..].split('"').nth(1).unwrap();
+        STANDARD.decode(body).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn damaged_bodies_never_panic(
+            cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..8),
+            length in any::<prop::sample::Index>(),
+            is_cut: bool,
+        ) {
+            let mut bytes = body(OVER);
+            for (at, byte) in cuts {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            if is_cut {
+                bytes.truncate(length.index(bytes.len()));
+            }
+            let whole = OVER.replace(&STANDARD.encode(body(OVER)), &STANDARD.encode(&bytes));
+            let _ = first(&whole, Chip::V5e);
+        }
     }
 }

@@ -209,8 +209,12 @@ impl Kernel<'_> {
     /// prefetched scalars.
     pub fn window_arguments(&self) -> std::ops::Range<u32> {
         let arguments = self.arguments_of(self.main);
-        let start = arguments.start + (self.semantics.len() + self.prefetched) as u32;
-        start..(start + self.windows.len() as u32).min(arguments.end.max(start))
+        let before = self.semantics.len().saturating_add(self.prefetched);
+        let after = |start: u32, count: usize| {
+            start.saturating_add(u32::try_from(count).unwrap_or(u32::MAX)).min(arguments.end)
+        };
+        let start = after(arguments.start, before);
+        start..after(start, self.windows.len())
     }
 
     /// The scratch arguments of the main function.
