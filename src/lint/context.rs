@@ -10,6 +10,7 @@ use crate::graph::Dataflow;
 use crate::hlo::{InstructionId, Module, Opcode, ShapeId, ShapeIndex};
 use crate::memory::{Analysis, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId};
 use crate::target::Policy;
+use crate::target::tpu::mosaic::Circumstances;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// HBM of one device.
@@ -35,6 +36,8 @@ pub struct Context<'a> {
     pub analysis: &'a Analysis<'a, 'a>,
     /// The memory analysis.
     pub profile: &'a MemoryProfile,
+    /// What Pallas kernels are judged by, on a TPU.
+    pub kernels: Option<Circumstances>,
     /// What the user asked for.
     pub settings: &'a Settings,
     /// The file the module was read from.
@@ -59,6 +62,7 @@ impl<'a> Context<'a> {
         policy: &'a Policy,
         analysis: &'a Analysis<'a, 'a>,
         profile: &'a MemoryProfile,
+        kernels: Option<Circumstances>,
         settings: &'a Settings,
         file: &'a str,
         capacity: Capacity,
@@ -70,6 +74,7 @@ impl<'a> Context<'a> {
             policy,
             analysis,
             profile,
+            kernels,
             settings,
             file,
             capacity,

@@ -2,8 +2,10 @@
 //! so that every command judges a program alike.
 
 use crate::config::Settings;
-use crate::dump::{Program, backend_of};
+use crate::dump::side::tpu_comp_env;
+use crate::dump::{Program, SideKind, backend_of};
 use crate::hlo::Module;
+use crate::target::tpu::mosaic::Circumstances;
 use crate::target::tpu::{self, detect};
 use crate::target::{Backend, Chip, Policy, gpu};
 
@@ -16,6 +18,8 @@ pub struct Machine {
     pub chip: Option<String>,
     /// Which rules of which compiler were chosen, and why.
     pub compiler: String,
+    /// What Pallas kernels are judged by, on a TPU.
+    pub kernels: Option<Circumstances>,
 }
 
 /// The user's settings contradict the dump.
@@ -74,14 +78,14 @@ impl Machine {
         let name = policy.card.map(|card| card.name().to_owned());
         let chip = name.or_else(|| found.map(|found| found.name.clone()));
         let compiler = format!("rules of {}: {why}", rules.releases());
-        Machine { policy, chip: chip.filter(|name| !name.is_empty()), compiler }
+        Machine { policy, chip: chip.filter(|name| !name.is_empty()), compiler, kernels: None }
     }
 
     /// There is no limit but the one that the user states.
     fn cpu(settings: &Settings) -> Machine {
         let mut policy = Policy::cpu();
         policy.limit_bytes = settings.hbm_bytes;
-        Machine { policy, chip: None, compiler: "rules of XLA:CPU".to_owned() }
+        Machine { policy, chip: None, compiler: "rules of XLA:CPU".to_owned(), kernels: None }
     }
 
     fn tpu(program: &Program, module: &Module<'_>, settings: &Settings) -> Machine {
@@ -104,7 +108,20 @@ impl Machine {
         }
         let why = if settings.compiler.is_some() { "as asked for" } else { &detected.why };
         let compiler = format!("rules of libtpu {} and later: {why}", rules.first_version());
+        let flag_limit_bytes = if module.text.contains(KERNEL) { vmem_flag(program) } else { None };
+        let kernels = Some(Circumstances { chip, rules, flag_limit_bytes });
         let chip = chip.map(|chip| chip.name().to_owned());
-        Machine { policy, chip, compiler }
+        Machine { policy, chip, compiler, kernels }
     }
+}
+
+/// The target of a call of a TPU kernel.
+const KERNEL: &str = "tpu_custom_call";
+
+/// The flag `xla_tpu_scoped_vmem_limit_kib` of the compile, in bytes; -1 and 0 mean the default.
+fn vmem_flag(program: &Program) -> Option<u64> {
+    let source = program.side(SideKind::TpuCompEnv)?.read().ok()?;
+    let flags = tpu_comp_env::parse(source.text().ok()?).ok()?;
+    let kib: u64 = flags.value("xla_tpu_scoped_vmem_limit_kib")?.parse().ok()?;
+    kib.checked_mul(1024).filter(|&bytes| bytes > 0)
 }

@@ -116,6 +116,7 @@ fn judge(
         &machine.policy,
         &analysis,
         &profile,
+        machine.kernels,
         settings,
         program.text.label(),
         capacity,
