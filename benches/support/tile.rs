@@ -44,6 +44,37 @@ pub fn tiled(text: &str, bytes: usize) -> String {
     }
 }
 
+/// As [`tiled`], and the entry calls the entry of every other copy in front of its root, so that each
+/// copy takes part in the program.
+#[allow(dead_code, reason = "not every benchmark needs it")]
+pub fn called(text: &str, bytes: usize) -> String {
+    let tiled = tiled(text, bytes);
+    calls(text, &tiled).unwrap_or_default()
+}
+
+fn calls(text: &str, tiled: &str) -> Option<String> {
+    let parsed = hlolint::text::parse(text).ok()?;
+    let module = &parsed.module;
+    let entry = module.computations.get(module.entry.0 as usize)?.name;
+    let names = module.parameters(module.entry);
+    let arguments: Vec<String> =
+        names.iter().map(|&id| format!("%{}", module.instruction(id).name)).collect();
+    // The root of the entry is the last one of the text.
+    let at = tiled.rfind("\n  ROOT ")? + 1;
+    let shape = tiled.get(at..)?.split_once(" = ")?.1.split_once(" tuple(")?.0;
+    let copies = tiled.matches(&format!("\n%{entry}.copy")).count();
+    let mut out = String::with_capacity(tiled.len() + copies * 1000);
+    out.push_str(tiled.get(..at)?);
+    for copy in 0..copies {
+        let arguments = arguments.join(", ");
+        out.push_str(&format!(
+            "  %call.of.{copy} = {shape} call({arguments}), to_apply=%{entry}.copy{copy}\n"
+        ));
+    }
+    out.push_str(tiled.get(at..)?);
+    Some(out)
+}
+
 fn renamed(body: &str, names: &HashSet<&str>, copy: usize, is_last: bool, out: &mut String) {
     let mut rest = body;
     while let Some(at) = rest.find('%') {
