@@ -97,6 +97,8 @@ fn is_over(report: &CheckReport) -> bool {
 fn hbm_ran_out(directory: &Path) -> bool {
     let log = std::fs::read(directory.join("compile.log")).unwrap_or_default();
     let log = String::from_utf8_lossy(&log);
+    let is_single = |line: &str| line.contains("would exceed memory") && line.contains("space=hbm");
     log.contains("Ran out of memory on HBM")
         || log.contains("Ran out of memory in memory space hbm")
+        || log.lines().any(is_single)
 }
