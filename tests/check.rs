@@ -496,6 +496,26 @@ fn out_of_memory_is_what_the_compiler_said() {
     assert!(failed >= 5, "{failed} programs do not fit");
 }
 
+/// The same of scoped VMEM: the size and the limit of the compiler's error are those of the finding.
+#[test]
+fn scoped_vmem_is_what_the_compiler_said() {
+    let mut failed = 0;
+    for fixture in fixtures() {
+        let log = fs::read_to_string(fixture.path.join("compile.log")).unwrap_or_default();
+        let said = log.split("Scoped allocation with size ").nth(1);
+        let finding = fixture.report.findings.iter().find(|finding| finding.rule == "scoped-vmem");
+        assert_eq!(finding.is_some(), said.is_some(), "{}", fixture.name);
+        let (Some(finding), Some(said)) = (finding, said) else { continue };
+        failed += 1;
+        let (size, rest) = said.split_once(" and limit ").unwrap();
+        for printed in [size, rest.split(' ').next().unwrap()] {
+            let ours = printed.replace('M', " MiB");
+            assert!(finding.message.contains(&ours), "{printed}: {}", finding.message);
+        }
+    }
+    assert!(failed >= 2, "{failed} programs");
+}
+
 #[test]
 fn sizes_on_the_command_line() {
     for (text, bytes) in [("31.25GiB", 33_554_432_000_u64), ("500MiB", 500 << 20), ("7", 7)] {

@@ -12,8 +12,7 @@ use std::fs;
 use support::{file_name, fixture, fixtures, own_files, root};
 
 /// Rules whose `bad` program does not fire yet, and why. A rule that fires must leave this list.
-const DO_NOT_FIRE_YET: &[(&str, &str)] =
-    &[("scoped-vmem", "the dump has no recorded figure: the need has to be read from the kernel")];
+const DO_NOT_FIRE_YET: &[(&str, &str)] = &[];
 
 /// Places in `src` that may panic, and why they cannot.
 const MAY_PANIC: &[(&str, &str)] = &[];
