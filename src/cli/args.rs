@@ -22,4 +22,6 @@ pub enum Command {
     Check(super::check::CheckArgs),
     /// Compare this tool's figures with the ones XLA wrote beside the text.
     Verify(super::verify::VerifyArgs),
+    /// Explain an error text or a compile log: what failed, by how much, what to do.
+    Triage(super::triage::TriageArgs),
 }

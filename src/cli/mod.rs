@@ -7,6 +7,7 @@ mod output;
 mod parse;
 mod print;
 mod progress;
+mod triage;
 mod verify;
 
 use crate::target::Chip;
@@ -23,6 +24,7 @@ pub fn main() -> ExitCode {
         Command::Print(args) => print::run(args),
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Triage(args) => triage::run(args),
     }
     .into()
 }

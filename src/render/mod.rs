@@ -5,4 +5,5 @@ pub mod json;
 pub mod parse;
 mod style;
 pub mod text;
+pub mod triage;
 pub mod verify;

@@ -2,7 +2,7 @@
 
 use crate::config::Settings;
 use crate::dump::{Dump, Missing, parallel};
-use crate::lint::{Composition, Finding, Level, Row, Source};
+use crate::lint::{Composition, Context, Finding, Level, Row, Source};
 use crate::target::gpu;
 use crate::text::Excerpt;
 use serde::Serialize;
@@ -212,11 +212,22 @@ impl From<crate::dump::Diagnostic> for Diagnostic {
 /// Checks all programs of a dump, in parallel over programs; the order of the result depends on the
 /// programs alone. `done` is called behind each program.
 pub fn check(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> CheckReport {
+    check_and(dump, settings, done, |_| ()).0
+}
+
+/// The same; of every module also what `then` takes from its analyses, in the order of the modules.
+pub fn check_and<T: Send>(
+    dump: &Dump,
+    settings: &Settings,
+    done: &(dyn Fn() + Sync),
+    then: impl Fn(&Context<'_>) -> T + Sync,
+) -> (CheckReport, Vec<T>) {
     let outcomes = parallel::map(dump.programs.iter().collect(), |program| {
-        let outcome = super::program::analyse(program, settings);
+        let outcome = super::program::analyse(program, settings, &then);
         done();
         outcome
     });
+    let mut modules = Vec::new();
     let mut report = CheckReport {
         schema: SCHEMA,
         modules: Vec::new(),
@@ -225,20 +236,22 @@ pub fn check(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> Chec
     };
     report.diagnostics.extend(missing(&dump.missing));
     for outcome in outcomes {
-        report.modules.extend(outcome.module);
+        modules.extend(outcome.module);
         report.findings.extend(outcome.findings);
         report.diagnostics.extend(outcome.diagnostics);
     }
     let over = |module: &ModuleReport| module.hbm.exceeded_bytes();
-    report.modules.sort_by(|a, b| {
+    modules.sort_by(|(a, _), (b, _)| {
         (over(b), b.hbm.required_bytes)
             .cmp(&(over(a), a.hbm.required_bytes))
             .then(a.file.cmp(&b.file))
     });
+    let (modules, more) = modules.into_iter().unzip();
+    report.modules = modules;
     report
         .findings
         .sort_by(|a, b| (b.level, b.bytes).cmp(&(a.level, a.bytes)).then(a.file().cmp(&b.file())));
-    report
+    (report, more)
 }
 
 /// What should be there and is not, each kind once with how many there are of it.

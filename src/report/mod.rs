@@ -4,8 +4,10 @@ pub mod check;
 mod machine;
 pub mod parse;
 pub mod program;
+pub mod triage;
 pub mod verify;
 
 pub use crate::config::{Unit, bytes, bytes_as_xla, fine_percent, percent, total_bytes};
 pub use crate::lint::{Cause, Finding, Group, Level, Remedy, Row, Source};
+pub use crate::log::{Category, Form, Incident, Row as TableRow, Size, printed};
 pub use crate::text::Excerpt;

@@ -12,25 +12,29 @@ use crate::target::{Backend, Policy, gpu};
 use crate::text::{self, Strictness};
 
 /// What came of one program.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The report; `None` where the text could not be read.
-    pub module: Option<ModuleReport>,
+#[derive(Debug)]
+pub struct Outcome<T> {
+    /// The report, and what else was asked for; `None` where the text could not be read.
+    pub module: Option<(ModuleReport, T)>,
     /// What the rules found.
     pub findings: Vec<Finding>,
     /// What went wrong.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Runs the pipeline over one program.
-pub fn analyse(program: &Program, settings: &Settings) -> Outcome {
-    let mut outcome = Outcome::default();
+/// Runs the pipeline over one program; `then` sees the analyses before they are gone.
+pub fn analyse<T>(
+    program: &Program,
+    settings: &Settings,
+    then: impl Fn(&Context<'_>) -> T,
+) -> Outcome<T> {
+    let mut outcome = Outcome { module: None, findings: Vec::new(), diagnostics: Vec::new() };
     let Some(module) = read(&program.text, &mut outcome.diagnostics) else { return outcome };
     let before = program
         .before_optimizations
         .as_ref()
         .and_then(|source| read(source, &mut outcome.diagnostics));
-    match judge(program, &module, before.as_ref(), settings) {
+    match judge(program, &module, before.as_ref(), settings, then) {
         Ok((report, findings)) => {
             outcome.module = Some(report);
             outcome.findings = findings;
@@ -85,12 +89,16 @@ fn read<'s>(source: &'s dump::Source, diagnostics: &mut Vec<Diagnostic>) -> Opti
     }
 }
 
-fn judge(
+/// The report, what else was asked for, and the findings.
+type Judged<T> = ((ModuleReport, T), Vec<Finding>);
+
+fn judge<T>(
     program: &Program,
     module: &Module<'_>,
     before: Option<&Module<'_>>,
     settings: &Settings,
-) -> Result<(ModuleReport, Vec<Finding>), Box<Diagnostic>> {
+    then: impl Fn(&Context<'_>) -> T,
+) -> Result<Judged<T>, Box<Diagnostic>> {
     let failed = |message: String, help: &str| {
         Box::new(Diagnostic {
             failed: true,
@@ -125,7 +133,8 @@ fn judge(
     for rule in lint::all_rules() {
         rule.check(&context, &mut findings);
     }
-    Ok((report(program, &context, &machine), lint::fold(findings)))
+    let more = then(&context);
+    Ok(((report(program, &context, &machine), more), lint::fold(findings)))
 }
 
 fn capacity(policy: &Policy, settings: &Settings) -> Capacity {

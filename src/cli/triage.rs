@@ -1,0 +1,93 @@
+//! `hlolint triage`: explains an error text or a compile log.
+
+use super::exit::Exit;
+use super::{output, progress};
+use crate::config::Settings;
+use crate::dump::{self, Options};
+use crate::render;
+use crate::report::triage::{TriageReport, triage};
+use crate::target::Chip;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Arguments of `hlolint triage`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 a failure was recognised and explained, or the log of a compile that worked; 2 nothing
+known in the text, or it could not be read.
+
+Example:
+  python train.py 2>&1 | tee train.log
+  hlolint triage train.log
+  hlolint triage train.log --dump /tmp/dump")]
+pub struct TriageArgs {
+    /// The log or the pasted error, or `-` for stdin.
+    log: PathBuf,
+
+    /// The dump of the same run: names the instructions behind the message, and checks the programs.
+    #[arg(long, value_name = "PATH")]
+    dump: Option<PathBuf>,
+
+    /// The chip, where the dump does not name it: v2, v3, v4, v5e, v5p, v6e or 7x.
+    #[arg(long, value_parser = super::chip, requires = "dump")]
+    chip: Option<Chip>,
+
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a person.
+    Text,
+    /// For a machine: `hlolint.triage/1`.
+    Json,
+}
+
+/// Runs the command.
+pub fn run(args: &TriageArgs) -> Exit {
+    let source = match read(args) {
+        Ok(source) => source,
+        Err(message) => return super::usage_error(&message),
+    };
+    let dump =
+        args.dump.as_ref().map(|path| dump::open(std::slice::from_ref(path), &Options::default()));
+    let programs = dump.as_ref().map_or(0, |dump| dump.programs.len());
+    let progress = progress::bar(programs, "programs");
+    let settings = Settings { chip: args.chip, ..Settings::default() };
+    let report = triage(source.label(), source.bytes(), dump.as_ref(), &settings, &|| {
+        progress.inc(1);
+    });
+    progress.finish_and_clear();
+    if let Some(check) = &report.check {
+        output::eprint(&render::text::diagnostics(&check.diagnostics));
+    }
+    match args.format {
+        Format::Text => output::print(&render::triage::text(&report)),
+        Format::Json => match render::json::pretty(&report) {
+            Ok(text) => output::print(&text),
+            Err(error) => return super::usage_error(&error.to_string()),
+        },
+    }
+    exit(&report)
+}
+
+fn read(args: &TriageArgs) -> Result<dump::Source, String> {
+    let texts = dump::texts(std::slice::from_ref(&args.log), &Options::default());
+    if let Some(diagnostic) = texts.diagnostics.first() {
+        return Err(diagnostic.to_string());
+    }
+    match texts.files.as_slice() {
+        [file] => file.read().map_err(|diagnostic| diagnostic.to_string()),
+        _ => Err(format!("{}: not one text: give the log itself", args.log.display())),
+    }
+}
+
+fn exit(report: &TriageReport) -> Exit {
+    let unread = report
+        .check
+        .as_ref()
+        .is_some_and(|check| check.diagnostics.iter().any(|diagnostic| diagnostic.failed));
+    if unread || !report.is_recognised { Exit::Failed } else { Exit::Clean }
+}
