@@ -1,10 +1,10 @@
 //! A dataflow graph and a policy in; sizes, live ranges, allocations, totals and the peak out.
 //!
-//! The order of work is XLA's: [`values`] says which instruction defines what and where else it is
-//! held, [`aliasing`] which values must share a buffer, [`schedule`] and [`live_ranges`] when each
-//! is alive, [`sizes`] how large it is. These do not depend on how memory is assigned and stand in an
-//! [`Analysis`]. [`assign`] gives static allocations, [`heap`] packs the rest, [`combine`] puts the
-//! allocations into XLA's order, [`usage`] sums up.
+//! The order of work is XLA's: `values` says which instruction defines what and where else it is
+//! held, `aliasing` which values must share a buffer, `schedule` and `live_ranges` when each
+//! is alive, `sizes` how large it is. These do not depend on how memory is assigned and stand in an
+//! [`Analysis`]. `assign` gives static allocations, `heap` packs the rest, `combine` puts the
+//! allocations into XLA's order, `usage` sums up.
 
 mod aliasing;
 mod analysis;

@@ -2,7 +2,7 @@
 //!
 //! One pass, zero copy. A parser function reads one production of `grammar/hlo.ebnf` and has its
 //! name; it takes the rest of the text and returns what is left of it, as nom parsers do. Those
-//! that build something also take the [`reader::Reader`], which owns the arenas, the names of the
+//! that build something also take the `reader::Reader`, which owns the arenas, the names of the
 //! computations that are open, and caches of the few distinct shapes and shardings of a text.
 
 mod accuracy;
