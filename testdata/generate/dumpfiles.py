@@ -46,7 +46,7 @@ def environment(program, dump):
         "XLA_FLAGS": flags,
         "TPU_SKIP_MDS_QUERY": "1",
         "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
-        "JAX_PLATFORMS": "cpu" if program.topology is None else "",
+        "JAX_PLATFORMS": "cpu" if program.topology is None or program.card else "",
         "JAX_HLO_SOURCE_FILE_CANONICALIZATION_REGEX": r"^.*/(?=site-packages/)|^.*/generate/",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
@@ -73,6 +73,10 @@ def wanted(program, name):
     ends = USUAL + tuple(program.keep)
     if program.topology is None:
         ends += tuple(f"cpu_{end}" for end in USUAL)
+    if program.card:
+        ends += ("gpu_target_config.pbtxt",)
+        if any(name.endswith(f"_gpu_{end}") for end in USUAL):
+            return True
     return any(name.endswith(f".{end}") for end in ends)
 
 
@@ -128,7 +132,7 @@ def compile_into(program, python, script, target):
         text = cleaned(log.read_bytes().replace(str(dump).encode(), b"dump"))
         (target / "compile.log").write_bytes(text)
     builds = {b for p in target.iterdir() for b in re.findall(r"\.cl_(\d+)", p.name)}
-    if builds - {BUILDS[program.compiler]}:
+    if builds - {BUILDS.get(program.compiler)}:
         raise RuntimeError(f"{program.name}: compiled by builds {builds}, not {program.compiler}")
     left = {str(p): machine_paths(p.read_bytes()) for p in target.rglob("*") if p.is_file()}
     left = {name: paths for name, paths in left.items() if paths}
@@ -152,5 +156,5 @@ def hbm_totals(folder):
                 continue
             total += int(size)
             required += 0 if "thread-local" in rest else int(size)
-        totals.append((path.name.split(".after_")[0].split(".cpu_after_")[0], total, required))
+        totals.append((re.split(r"\.(?:cpu_|sm_[^_]*_gpu_)?after_", path.name)[0], total, required))
     return totals

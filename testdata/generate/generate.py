@@ -20,6 +20,7 @@ REQUIREMENTS = {
     "0.0.52": "requirements.txt",
     "0.0.42.1": "requirements-0.0.42.1.txt",
     "0.0.30": "requirements-0.0.30.txt",
+    "cuda12": "requirements-cuda12.txt",
 }
 JOBS = 2
 
@@ -98,8 +99,10 @@ def table(programs, folder):
         devices = 1
         for size in program.mesh[0]:
             devices *= size
-        chip = "CPU" if program.topology is None else f"{program.topology.split(':')[0]}, {devices}"
-        compiler = "–" if program.topology is None else program.compiler
+        chip = "CPU" if program.topology is None else program.card or program.topology.split(":")[0]
+        if program.topology is not None or devices > 1:
+            chip = f"{chip}, {devices}"
+        compiler = "–" if program.topology is None or program.card else program.compiler
         totals = hbm_totals(place)
         figures = ", ".join(
             f"{total}" if total == required else f"{total} ({required} without thread-local)"
@@ -126,13 +129,16 @@ def write_tables(tables):
 def main():
     rerun_inside()
     sys.path.insert(0, str(HERE))
+    import gpu_cpu
     import large
     import models
     import pairs
 
     only, failed, tables = set(sys.argv[1:]), {}, {}
-    for module, name in ((models, "dumps"), (pairs, "pairs"), (large, "large")):
-        folder = TESTDATA / name
+    for module, name in (
+        (models, "dumps"), (gpu_cpu, "gpu-cpu"), (pairs, "pairs"), (large, "large"),
+    ):
+        folder = TESTDATA / ("dumps" if module is gpu_cpu else name)
         chosen = [p for p in module.program.values() if not only or p.name in only]
         failed |= make(f"{module.__name__}.py", chosen, folder)
         tables[name] = table(module.program, folder)

@@ -37,13 +37,20 @@ class Program:
     build: Callable  # mesh -> (jitted function, arguments) or a list of such pairs
     what: str  # what the program is
     purpose: str  # what it is in testdata for
-    topology: str | None = "v5e:2x2"  # None: the CPU backend
+    topology: str | None = "v5e:2x2"  # "gpu:h100": a GPU; None: the CPU backend
     mesh: tuple = ((1,), ("x",))
     slices: int = 1
-    compiler: str = "0.0.52"  # libtpu release that compiles it
+    compiler: str = "0.0.52"  # libtpu release that compiles it; "cuda12": XLA:GPU
     flags: str = ""  # dump flags besides --xla_dump_to and --xla_dump_hlo_as_text
     cached: bool = False  # compile twice, keep what the second process writes (a cache hit)
     keep: tuple = ()  # stages and side files kept besides the usual ones; "*": all
+
+
+    @property
+    def card(self):
+        """The GPU, where it is one."""
+        backend, _, card = (self.topology or "").partition(":")
+        return card if backend == "gpu" else None
 
 
 class Registry(dict):
@@ -79,6 +86,26 @@ def tpu_mesh(program):
     return Mesh(devices, axes)
 
 
+def gpu_mesh(program):
+    """The mesh of the program over GPUs that need not be present."""
+    from gpu_targets import target_config
+    from jax.experimental import topologies
+
+    # The lowering of a callback asks for the client of the present GPU, to register the function
+    # with it; nothing runs here, so that any client will do.
+    from jax._src.interpreters import mlir
+
+    mlir.ModuleContext.get_backend = lambda context, optional=False: jax.devices("cpu")[0].client
+    mlir.ModuleContext.add_host_callback = lambda context, callback: None
+    shape, axes = program.mesh
+    topology = topologies.get_topology_desc(
+        platform="cuda",
+        target_config=target_config(program.card),
+        topology=f"1x1x{int(np.prod(shape))}",
+    )
+    return Mesh(np.array(topology.devices).reshape(shape), axes)
+
+
 def cpu_mesh(program):
     shape, axes = program.mesh
     return Mesh(np.array(jax.devices("cpu")[: int(np.prod(shape))]).reshape(shape), axes)
@@ -99,8 +126,9 @@ def stats_of(compiled):
 def main(registry):
     """`python models.py NAME LOG`: compile NAME, write LOG."""
     program, log = registry[sys.argv[1]], sys.argv[2]
-    on_tpu = program.topology is not None
-    mesh = tpu_mesh(program) if on_tpu else cpu_mesh(program)
+    on_tpu = program.topology is not None and program.card is None
+    mesh_of = tpu_mesh if on_tpu else gpu_mesh if program.card else cpu_mesh
+    mesh = mesh_of(program)
     head = {
         "program": program.name,
         "topology": program.topology,
