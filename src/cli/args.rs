@@ -22,6 +22,8 @@ pub enum Command {
     Check(super::check::CheckArgs),
     /// Compare this tool's figures with the ones XLA wrote beside the text.
     Verify(super::verify::VerifyArgs),
+    /// Everything about the memory of each program: totals, a chart, every buffer, shardings.
+    Report(super::report::ReportArgs),
     /// Explain an error text or a compile log: what failed, by how much, what to do.
     Triage(super::triage::TriageArgs),
 }

@@ -7,6 +7,7 @@ mod output;
 mod parse;
 mod print;
 mod progress;
+mod report;
 mod triage;
 mod verify;
 
@@ -24,6 +25,7 @@ pub fn main() -> ExitCode {
         Command::Print(args) => print::run(args),
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
+        Command::Report(args) => report::run(args),
         Command::Triage(args) => triage::run(args),
     }
     .into()

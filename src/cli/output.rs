@@ -15,3 +15,11 @@ pub fn eprint(text: &str) {
     let mut stream = anstream::stderr().lock();
     _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
 }
+
+/// The columns of the terminal; 100 where the output is none.
+pub fn width() -> usize {
+    const NARROWEST: usize = 40;
+    let terminal = terminal_size::terminal_size_of(std::io::stdout());
+    terminal
+        .map_or(crate::render::text::WIDTH, |(columns, _)| usize::from(columns.0).max(NARROWEST))
+}

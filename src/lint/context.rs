@@ -115,6 +115,21 @@ impl<'a> Context<'a> {
         source_in(self.module, instruction)
     }
 
+    /// The call stack of an instruction, innermost first.
+    pub fn stack(&self, instruction: InstructionId) -> Vec<Source> {
+        const MOST: usize = 64;
+        let Some(metadata) = self.module.metadata(instruction) else { return Vec::new() };
+        let stack = self.module.frames.stack(metadata.stack_frame_id).take(MOST);
+        stack
+            .map(|location| Source {
+                file: unescape(location.file),
+                line: location.line,
+                function: unescape(location.function),
+                inferred: false,
+            })
+            .collect()
+    }
+
     /// The line of an instruction, or where it has none that of the nearest one around it: its users,
     /// its operands, its callers.
     pub fn source_near(&self, instruction: InstructionId) -> Option<Source> {

@@ -11,6 +11,7 @@ mod analysis;
 mod assign;
 mod attempts;
 mod combine;
+mod curve;
 mod draft;
 mod edits;
 mod events;
@@ -34,6 +35,7 @@ use crate::graph::Dataflow;
 use crate::target::Policy;
 
 pub use analysis::Analysis;
+pub use curve::{Curve, live_bytes};
 pub use edits::Edit;
 pub use origin::{Origin, origin, origin_at};
 pub use profile::{

@@ -3,6 +3,7 @@
 mod excerpt;
 pub mod json;
 pub mod parse;
+pub mod report;
 mod style;
 pub mod text;
 pub mod triage;

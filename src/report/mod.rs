@@ -4,6 +4,8 @@ pub mod check;
 mod machine;
 pub mod parse;
 pub mod program;
+#[allow(clippy::module_inception, reason = "each command has a file of its name")]
+pub mod report;
 pub mod triage;
 pub mod verify;
 

@@ -46,6 +46,7 @@ pub use equal::difference;
 pub use error::{Location, ParseError, location};
 pub use excerpt::{Excerpt, excerpt};
 pub use print::{print, print_computation};
+pub use print_shape::shape_text;
 pub use reader::Warning;
 
 use crate::hlo::{Form, Module};

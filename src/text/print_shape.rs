@@ -10,6 +10,11 @@ pub(super) struct ShapeText<'m> {
     pub(super) layouts: bool,
 }
 
+/// A shape with its layouts, as the text prints it.
+pub fn shape_text(shapes: &Shapes, id: ShapeId) -> String {
+    ShapeText { shapes, id, layouts: true }.to_string()
+}
+
 /// What is still to be written of nested tuples.
 enum Pending<'m> {
     Shape(ShapeId),

@@ -31,6 +31,11 @@ impl Default for Options {
     }
 }
 
+/// What `check` says of one module, its findings left out.
+pub fn module(out: &mut String, report: &ModuleReport, options: Options) {
+    module::full(out, report, &[], options);
+}
+
 /// The report of `check`.
 pub fn check(report: &CheckReport, options: Options) -> String {
     let mut out = String::new();

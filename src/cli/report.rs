@@ -1,0 +1,131 @@
+//! `hlolint report`: everything about the memory of each module.
+
+use super::exit::Exit;
+use super::{output, progress};
+use crate::config::{Settings, parse_bytes};
+use crate::dump::{self, Options};
+use crate::render;
+use crate::report::report::{self, Report};
+use crate::target::Chip;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// Arguments of `hlolint report`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 reported; 2 wrong usage, or an input that could not be read (what could be read is
+reported); 3 no HLO found.
+
+Example:
+  hlolint report /tmp/dump --module 'jit_train*' --sort padding")]
+pub struct ReportArgs {
+    /// Dump directories, HLO texts, archives (.tar, .tar.gz, .zip), or `-` for a text on stdin.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Only modules whose names match, e.g. `jit_train*`.
+    #[arg(long, value_name = "GLOB")]
+    module: Vec<String>,
+
+    /// The order of the buffer table.
+    #[arg(long, value_enum, default_value_t = Sort::Size)]
+    sort: Sort,
+
+    /// How many buffers to list: a number, or `all`.
+    #[arg(long, value_name = "N", value_parser = rows, default_value = "20")]
+    rows: Rows,
+
+    /// The call stack of each buffer below it.
+    #[arg(long)]
+    stack: bool,
+
+    /// Columns; those of the terminal, else 100.
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    width: Option<u16>,
+
+    /// The chip, where the dump does not name it: v2, v3, v4, v5e, v5p, v6e or 7x.
+    #[arg(long, value_parser = super::chip)]
+    chip: Option<Chip>,
+
+    /// HBM of one device, instead of the chip's.
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    hbm: Option<u64>,
+
+    /// How to print.
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For a person.
+    Text,
+    /// For a machine: `hlolint.report/1`, all buffers.
+    Json,
+    /// For a comment or a job's summary.
+    Md,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Sort {
+    /// The largest first.
+    Size,
+    /// The first that is alive first.
+    Order,
+    /// The one that loses most by padding first.
+    Padding,
+}
+
+/// How many rows; `None` for all.
+#[derive(Clone, Copy, Debug)]
+struct Rows(Option<usize>);
+
+fn rows(text: &str) -> Result<Rows, String> {
+    match text {
+        "all" => Ok(Rows(None)),
+        _ => text.parse().map(|rows| Rows(Some(rows))).map_err(|_| "a number, or all".to_owned()),
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &ReportArgs) -> Exit {
+    let modules = match super::globs(&args.module) {
+        Ok(modules) => modules,
+        Err(message) => return super::usage_error(&message),
+    };
+    let dump = dump::open(&args.paths, &Options { modules, ..Options::default() });
+    let progress = progress::bar(dump.programs.len(), "programs");
+    let settings = Settings { chip: args.chip, hbm_bytes: args.hbm, ..Settings::default() };
+    let options = report::Options { stacks: args.stack };
+    let report = report::report(&dump, &settings, options, &|| progress.inc(1));
+    progress.finish_and_clear();
+    output::eprint(&render::text::diagnostics(&report.diagnostics));
+    let options = render::report::Options {
+        sort: match args.sort {
+            Sort::Size => render::report::Sort::Size,
+            Sort::Order => render::report::Sort::Order,
+            Sort::Padding => render::report::Sort::Padding,
+        },
+        rows: args.rows.0,
+        width: args.width.map_or_else(output::width, usize::from),
+    };
+    match args.format {
+        Format::Text => output::print(&render::report::text(&report, options)),
+        Format::Md => output::print(&render::report::markdown(&report, options)),
+        Format::Json => match render::json::pretty(&report) {
+            Ok(text) => output::print(&text),
+            Err(error) => return super::usage_error(&error.to_string()),
+        },
+    }
+    exit(&report)
+}
+
+fn exit(report: &Report) -> Exit {
+    if report.diagnostics.iter().any(|diagnostic| diagnostic.failed) {
+        Exit::Failed
+    } else if report.modules.is_empty() {
+        Exit::NoHlo
+    } else {
+        Exit::Clean
+    }
+}
