@@ -118,10 +118,20 @@ fn buffer(
     let values = || members.iter().map(|&(_, id)| (id, profile.value(id)));
     let (_, largest) =
         values().max_by_key(|(id, value)| (value.size_bytes, std::cmp::Reverse(*id)))?;
-    let kind = Kind::of(allocation);
+    // Backends that reuse an argument's memory put other values there, too.
+    let is_argument = |number: i64| {
+        values().any(|(_, value)| {
+            module.instruction(value.instruction).computation == module.entry
+                && module.parameter_number(value.instruction) == Some(number)
+        })
+    };
     let parameter = match allocation.kind {
-        AllocationKind::Parameter { number, .. } => Some(number),
+        AllocationKind::Parameter { number, .. } => Some(number).filter(|&n| is_argument(n)),
         _ => None,
+    };
+    let kind = match Kind::of(allocation) {
+        Kind::Parameter if parameter.is_none() => Kind::Temporary,
+        kind => kind,
     };
     let argument = context.arguments.iter().find(|argument| Some(argument.number) == parameter);
     let instruction = largest.instruction;
