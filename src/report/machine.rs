@@ -67,7 +67,7 @@ impl Machine {
 
     /// Sizes do not depend on the card, so another one may be named to see whether it would do.
     fn gpu(program: &Program, module: &Module<'_>, settings: &Settings) -> Machine {
-        let (rules, why) = gpu::detect(module.text);
+        let (rules, why) = gpu::detect(module.text, program.architecture.as_deref());
         let mut policy = Policy::gpu(rules);
         let wanted = settings.chip.and_then(Chip::gpu);
         let found = program.gpu.as_ref();
