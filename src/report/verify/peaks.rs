@@ -107,8 +107,11 @@ pub(super) fn live_range_peak(
     }
     let mut mine: Vec<Line<'_>> = mine;
     if has_indices {
-        // Equal sizes and names: XLA's order of indices is ours.
-        mine.sort_by(|a, b| b.size_bytes.cmp(&a.size_bytes).then_with(|| a.cmp(b)));
+        // By size; jaxlib 0.6 lists them by XLA's own numbers.
+        let by_size =
+            |a: &Line<'_>, b: &Line<'_>| b.size_bytes.cmp(&a.size_bytes).then_with(|| a.cmp(b));
+        listed.sort_by(by_size);
+        mine.sort_by(by_size);
     } else {
         mine.iter_mut().for_each(|line| line.index.clear());
         mine.sort();
