@@ -6,6 +6,7 @@ use super::upstream::argument_upstream;
 use crate::config::total_bytes;
 use crate::hlo::{ArrayShape, Dimension, ElementType, InstructionId};
 use crate::memory::{Value, ValueId};
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 /// Why bytes are alive.
@@ -81,18 +82,16 @@ fn temporaries(context: &Context<'_>, point: u32) -> Vec<(ValueId, u64)> {
     }
     alive
 }
-/// What classification compares with.
-struct Known {
-    /// Element types, dimensions and element counts of arguments.
-    arguments: Vec<ArgumentShape>,
-    /// First dimensions of arguments that are no part of the state: they count the batch.
-    batch: Vec<u64>,
-}
 
-struct ArgumentShape {
-    element_type: ElementType,
-    dimensions: Vec<Dimension>,
-    elements: Option<u64>,
+/// What classification compares with.
+#[derive(Default)]
+struct Known {
+    /// Element types and dimensions of arguments.
+    shapes: FxHashSet<(ElementType, Vec<Dimension>)>,
+    /// Element counts of arguments.
+    elements: FxHashSet<Option<u64>>,
+    /// First dimensions of arguments that are no part of the state: they count the batch.
+    batch: FxHashSet<u64>,
 }
 
 impl Known {
@@ -101,31 +100,26 @@ impl Known {
             let array = context.module.shape(id).array()?;
             (!array.dimensions.is_empty()).then_some(array)
         };
-        let arguments = context
-            .arguments
+        let donated: FxHashSet<i64> = context
+            .module
+            .header
+            .input_output_alias
             .iter()
-            .filter_map(|argument| array(argument.instruction))
-            .map(|array| ArgumentShape {
-                element_type: array.element_type,
-                dimensions: array.dimensions.to_vec(),
-                elements: array.elements(),
-            })
+            .map(|alias| alias.parameter.parameter)
             .collect();
-        let donated = |number: i64| {
-            let aliases = &context.module.header.input_output_alias;
-            aliases.iter().any(|alias| alias.parameter.parameter == number)
-        };
-        let mut batch: Vec<u64> = context
-            .arguments
-            .iter()
-            .filter(|argument| !donated(argument.number))
-            .filter_map(|argument| array(argument.instruction)?.dimensions.first().copied())
-            .map(|dimension| dimension.size)
-            .filter(|&size| size > 1)
-            .collect();
-        batch.sort_unstable();
-        batch.dedup();
-        Known { arguments, batch }
+        let mut known = Known::default();
+        for argument in &context.arguments {
+            let Some(array) = array(argument.instruction) else { continue };
+            known.shapes.insert((array.element_type, array.dimensions.to_vec()));
+            known.elements.insert(array.elements());
+            if let Some(first) = array.dimensions.first()
+                && first.size > 1
+                && !donated.contains(&argument.number)
+            {
+                known.batch.insert(first.size);
+            }
+        }
+        known
     }
 }
 
@@ -134,18 +128,15 @@ fn classify(context: &Context<'_>, known: &Known, id: ValueId, size_bytes: u64) 
     let array = context.module.shapes.get(value.shape).array();
     let dimensions = array.map_or(&[][..], |array| &array.dimensions);
     let elements = array.and_then(ArrayShape::elements);
-    let of_argument = |argument: &ArgumentShape| argument.dimensions == dimensions;
     let stacked = stacked(context, value);
     let (origin, _) = context.origin(value);
     let is_gradient = || {
-        known.arguments.iter().any(|argument| {
-            of_argument(argument) && array.is_some_and(|a| a.element_type == argument.element_type)
+        array.is_some_and(|array| {
+            known.shapes.contains(&(array.element_type, array.dimensions.to_vec()))
         }) && is_backward(context, origin, value)
     };
-    let is_copy = || {
-        argument_upstream(context, value).is_some()
-            && known.arguments.iter().any(|argument| argument.elements == elements)
-    };
+    let is_copy =
+        || known.elements.contains(&elements) && argument_upstream(context, value).is_some();
     let cause = if is_copy() {
         Cause::ArgumentCopy
     } else if is_gradient() {

@@ -5,7 +5,7 @@ use super::cause::{self, Alive, Cause};
 use super::stacked::Stacked;
 use super::{Argument, Context, Source};
 use crate::config::total_bytes;
-use crate::hlo::{InstructionId, ShapeId};
+use crate::hlo::{Dimension, ElementType, InstructionId, ShapeId};
 use crate::memory::{Allocation, AllocationKind, ValueId};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -237,36 +237,49 @@ fn group_of(
     source: Option<Source>,
     members: &[&Alive],
 ) -> Group {
+    let by_shape = match cause {
+        Cause::Gradient => arguments_by_shape(context),
+        _ => ArgumentsByShape::default(),
+    };
     let row = |one: &&Alive| {
         let row = value_row(context, one.value, one.size_bytes);
-        match (cause, gradient_of(context, one.value)) {
-            (Cause::Gradient, Some(path)) => Row { label: format!("of {path}"), ..row },
-            _ => row,
+        match gradient_of(context, &by_shape, one.value) {
+            Some(path) => Row { label: format!("of {path}"), ..row },
+            None => row,
         }
     };
     let rows = merge(members.iter().map(row).collect(), false);
     Group { cause, bytes: total_bytes(rows.iter().map(|row| row.bytes)), title, source, rows }
 }
 
+/// Arguments by element type and dimensions.
+type ArgumentsByShape<'c> = FxHashMap<(ElementType, &'c [Dimension]), Vec<&'c Argument>>;
+
+fn arguments_by_shape<'c>(context: &'c Context<'_>) -> ArgumentsByShape<'c> {
+    let mut by_shape = ArgumentsByShape::default();
+    for argument in &context.arguments {
+        if let Some(array) = context.module.shape(argument.instruction).array() {
+            let key = (array.element_type, array.dimensions.as_slice());
+            by_shape.entry(key).or_default().push(argument);
+        }
+    }
+    by_shape
+}
+
 /// The argument that a gradient is of: the only one of its type and dimensions that is no part of
 /// the optimizer's state, which has the same shapes.
-fn gradient_of<'c>(context: &'c Context<'_>, gradient: ValueId) -> Option<&'c str> {
+fn gradient_of<'c>(
+    context: &Context<'_>,
+    by_shape: &ArgumentsByShape<'c>,
+    gradient: ValueId,
+) -> Option<&'c str> {
     let shape = context.profile.value(gradient).shape;
     let gradient = context.module.shapes.get(shape).array()?;
-    let same: Vec<&Argument> = context
-        .arguments
-        .iter()
-        .filter(|argument| {
-            context.module.shape(argument.instruction).array().is_some_and(|array| {
-                array.element_type == gradient.element_type
-                    && array.dimensions == gradient.dimensions
-            })
-        })
-        .collect();
-    let named: Vec<&&Argument> = same.iter().filter(|argument| argument.is_parameters()).collect();
-    match (same.as_slice(), named.as_slice()) {
-        ([only], _) => Some(&only.path),
-        (_, [only]) => Some(&only.path),
+    let same = by_shape.get(&(gradient.element_type, gradient.dimensions.as_slice()))?;
+    let mut named = same.iter().filter(|argument| argument.is_parameters());
+    match (same.as_slice(), named.next(), named.next()) {
+        ([only], ..) => Some(&only.path),
+        (_, Some(only), None) => Some(&only.path),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use super::materiality;
 use super::{
     Argument, Axis, Composition, Confidence, Finding, Location, Mesh, Meta, Provenance, Source,
-    composition, unescape,
+    composition, is_backward, unescape,
 };
 use crate::config::Settings;
 use crate::graph::Dataflow;
@@ -11,6 +11,8 @@ use crate::hlo::{InstructionId, Module, Opcode, ShapeId, ShapeIndex};
 use crate::memory::{Analysis, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId};
 use crate::target::Policy;
 use crate::target::tpu::mosaic::Circumstances;
+use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// HBM of one device.
@@ -48,8 +50,14 @@ pub struct Context<'a> {
     pub mesh: Mesh,
     /// The entry's arguments.
     pub arguments: Vec<Argument>,
+    /// The entry's parameters in `before`, by number.
+    pub before_parameters: Vec<InstructionId>,
+    /// The loops of the backward pass.
+    pub backward_loops: Vec<InstructionId>,
     /// What is alive at the peak.
     pub composition: Composition,
+    lines: OnceCell<Vec<u32>>,
+    values_of: OnceCell<FxHashMap<InstructionId, Vec<ValueId>>>,
 }
 
 impl<'a> Context<'a> {
@@ -80,7 +88,16 @@ impl<'a> Context<'a> {
             capacity,
             mesh: Mesh::of(module, before),
             arguments: super::arguments(module, before),
+            before_parameters: before.map_or(Vec::new(), |before| before.parameters(before.entry)),
+            backward_loops: graph
+                .loops()
+                .iter()
+                .map(|found| found.instruction)
+                .filter(|&id| module.metadata(id).is_some_and(|m| is_backward(m.op_name)))
+                .collect(),
             composition: Composition::default(),
+            lines: OnceCell::new(),
+            values_of: OnceCell::new(),
         };
         context.composition = composition::compose(&context);
         context
@@ -179,13 +196,10 @@ impl<'a> Context<'a> {
         const STEPS: usize = 64;
         let (mut at, mut index) = (instruction, ShapeIndex::new());
         for _ in 0..STEPS {
-            let defined = self
-                .profile
-                .values
-                .iter()
-                .position(|value| value.instruction == at && value.index == index);
-            if let Some(found) = defined {
-                return Some(ValueId(found as u32));
+            let defined =
+                self.values_of(at).iter().find(|&&id| self.profile.value(id).index == index);
+            if let Some(&found) = defined {
+                return Some(found);
             }
             if self.module.opcode(at) == Opcode::GetTupleElement {
                 index.insert(0, u32::try_from(self.module.tuple_index(at)?).ok()?);
@@ -197,6 +211,18 @@ impl<'a> Context<'a> {
             at = *self.module.operands(at).first()?;
         }
         None
+    }
+
+    /// The values that an instruction defines.
+    fn values_of(&self, instruction: InstructionId) -> &[ValueId] {
+        let all = self.values_of.get_or_init(|| {
+            let mut all: FxHashMap<InstructionId, Vec<ValueId>> = FxHashMap::default();
+            for (at, value) in self.profile.values.iter().enumerate() {
+                all.entry(value.instruction).or_default().push(ValueId(at as u32));
+            }
+            all
+        });
+        all.get(&instruction).map_or(&[], Vec::as_slice)
     }
 
     /// The bytes of an instruction's result, padded as the machine pads it.
@@ -280,11 +306,16 @@ impl<'a> Context<'a> {
 
     fn location(&self, offset: usize) -> Location {
         let text = self.module.text.as_bytes();
-        let place = crate::text::location(text, offset);
+        let starts = self.lines.get_or_init(|| {
+            let behind = memchr::memchr_iter(b'\n', text).map(|newline| newline as u32 + 1);
+            std::iter::once(0).chain(behind).collect()
+        });
+        let line = starts.partition_point(|&start| start as usize <= offset);
+        let start = starts.get(line.saturating_sub(1)).map_or(0, |&start| start as usize);
         Location {
             file: self.file.to_owned(),
-            line: place.line,
-            column: place.column,
+            line: line as u32,
+            column: (offset - start) as u32 + 1,
             excerpt: crate::text::excerpt(text, offset),
         }
     }

@@ -44,12 +44,11 @@ pub(super) fn stacked(context: &Context<'_>, value: &Value) -> Option<Stacked> {
         }
     }
     let (filled_by, iterations) = found?;
-    for_backward |= context.graph.loops().iter().any(|other| {
-        other.instruction != filled_by
-            && module
-                .metadata(other.instruction)
-                .is_some_and(|metadata| is_backward_name(metadata.op_name))
-    });
+    for_backward |= match context.backward_loops.as_slice() {
+        [] => false,
+        [only] => *only != filled_by,
+        _ => true,
+    };
     Some(Stacked { filled_by, iterations, for_backward, source: context.source(filled_by) })
 }
 

@@ -5,6 +5,7 @@ use crate::dump::{Dump, Missing, parallel};
 use crate::lint::{Composition, Context, Finding, Level, Row, Source};
 use crate::target::gpu;
 use crate::text::Excerpt;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 /// The name and version of the JSON form.
@@ -29,12 +30,13 @@ impl CheckReport {
         self.findings.iter().filter(|finding| finding.level == level).count()
     }
 
-    /// The findings of a module.
-    pub fn findings_of<'a>(
-        &'a self,
-        module: &'a ModuleReport,
-    ) -> impl Iterator<Item = &'a Finding> {
-        self.findings.iter().filter(|finding| finding.file() == Some(module.file.as_str()))
+    /// The findings of each text, by its file.
+    pub fn findings_by_file(&self) -> FxHashMap<&str, Vec<&Finding>> {
+        let mut by_file: FxHashMap<&str, Vec<&Finding>> = FxHashMap::default();
+        for finding in &self.findings {
+            by_file.entry(finding.file().unwrap_or("")).or_default().push(finding);
+        }
+        by_file
     }
 }
 

@@ -8,6 +8,7 @@ use crate::lint::{
     host_transfers,
 };
 use crate::memory::{Edit, Value, ValueId};
+use rustc_hash::FxHashMap;
 
 /// See [`META`].
 pub struct DebugPrint;
@@ -35,13 +36,17 @@ impl Rule for DebugPrint {
     }
 
     fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>) {
+        let mut questions = QUESTIONS;
         for site in sites(context) {
-            if let Some((finding, keeps_level)) = report(context, &site) {
+            if let Some((finding, keeps_level)) = report(context, &site, &mut questions) {
                 context.push(findings, finding, keeps_level);
             }
         }
     }
 }
+
+/// How many prints of a program are priced: each one runs the memory analysis again.
+const QUESTIONS: u32 = 32;
 
 /// One print of the user's program: its transfers, those of several values taken together.
 struct Site {
@@ -51,16 +56,13 @@ struct Site {
 
 fn sites(context: &Context<'_>) -> Vec<Site> {
     let mut sites: Vec<Site> = Vec::new();
+    let mut places = FxHashMap::default();
     for transfer in host_transfers(context.module) {
         let source = context.source(transfer.instruction);
         let computation = context.module.instruction(transfer.instruction).computation;
-        let same = sites.iter_mut().find(|site| {
-            let first = &site.transfers[0];
-            site.source == source
-                && first.op_name == transfer.op_name
-                && context.module.instruction(first.instruction).computation == computation
-        });
-        match same {
+        let key = (source.clone(), transfer.op_name.clone(), computation);
+        let place = *places.entry(key).or_insert(sites.len());
+        match sites.get_mut(place) {
             Some(site) => site.transfers.push(transfer),
             None => sites.push(Site { transfers: vec![transfer], source }),
         }
@@ -68,7 +70,7 @@ fn sites(context: &Context<'_>) -> Vec<Site> {
     sites
 }
 
-fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
+fn report(context: &Context<'_>, site: &Site, questions: &mut u32) -> Option<(Finding, bool)> {
     let mut sent: Vec<(u64, InstructionId, Option<ValueId>)> = site
         .transfers
         .iter()
@@ -115,7 +117,7 @@ fn report(context: &Context<'_>, site: &Site) -> Option<(Finding, bool)> {
             context.module.instruction(copy).name
         ));
     }
-    finding.remedies = vec![remedy(context, transfer.kind, &edits, held)];
+    finding.remedies = vec![remedy(context, transfer.kind, &edits, held, questions)];
     let matters = held >= context.settings.materiality.min_bytes
         && repetition != Repetition::Once
         && finding.remedies.iter().any(|remedy| remedy.required_bytes_after.is_some());
@@ -144,26 +146,33 @@ fn facts(size: u64, held: u64, repetition: Repetition, unscheduled: bool) -> Vec
     vec![format!("{alive}.  {sent}")]
 }
 
-fn remedy(context: &Context<'_>, kind: TransferKind, edits: &[Edit], held: u64) -> Remedy {
+fn remedy(
+    context: &Context<'_>,
+    kind: TransferKind,
+    edits: &[Edit],
+    held: u64,
+    questions: &mut u32,
+) -> Remedy {
     if !kind.is_print() {
         return Remedy::new("send less to the host, or compute it on the device");
     }
     let remedy = Remedy::new("print a reduction, e.g. jnp.abs(x).max(), or remove it");
-    let required = context.hbm().required_bytes;
+    if held == 0 || edits.is_empty() || *questions == 0 {
+        return remedy;
+    }
+    *questions -= 1;
     match context.required_after(edits) {
-        Some(after) if held > 0 && after < required => remedy.leaves(after),
+        Some(after) if after < context.hbm().required_bytes => remedy.leaves(after),
         _ => remedy,
     }
 }
 
 /// Whether an instruction belongs to the transfers of a site (`send` and what waits for it).
 fn is_of_site(context: &Context<'_>, site: &Site, id: InstructionId) -> bool {
-    let name = context.module.metadata(id).map(|metadata| metadata.op_name);
-    site.transfers.iter().any(|transfer| {
-        transfer.instruction == id
-            || context.module.metadata(transfer.instruction).map(|m| m.op_name) == name
-                && matches!(context.module.opcode(id), Opcode::Send | Opcode::SendDone)
-    })
+    use Opcode::{CustomCall, Outfeed, Send, SendDone};
+    let op_name = |id| context.module.metadata(id).map(|metadata| metadata.op_name);
+    matches!(context.module.opcode(id), Send | SendDone | CustomCall | Outfeed)
+        && site.transfers.first().is_some_and(|first| op_name(first.instruction) == op_name(id))
 }
 
 /// The copy that a sent value is handed on by: without the send the value would be written to the

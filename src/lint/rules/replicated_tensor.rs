@@ -8,7 +8,7 @@ use crate::lint::{
     names_parameters,
 };
 use crate::memory::{AllocationKind, Edit, ValueId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 
 /// See [`META`].
@@ -141,6 +141,7 @@ fn arguments(context: &Context<'_>, findings: &mut Vec<Finding>) {
 fn groups<'c>(context: &'c Context<'_>) -> Vec<Group<'c>> {
     let values = parameter_values(context);
     let mut groups: Vec<Group<'c>> = Vec::new();
+    let mut places: FxHashMap<&str, usize> = FxHashMap::default();
     for argument in &context.arguments {
         let Some(&value) = values.get(&argument.number) else { continue };
         let size_bytes = context.profile.value(value).size_bytes;
@@ -148,7 +149,8 @@ fn groups<'c>(context: &'c Context<'_>) -> Vec<Group<'c>> {
             continue;
         }
         let whole = Whole { argument, value, size_bytes };
-        match groups.iter_mut().find(|group| group.name == argument.group()) {
+        let place = *places.entry(argument.group()).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some(group) => group.arrays.push(whole),
             None => groups.push(Group { name: argument.group(), arrays: vec![whole], large: 0 }),
         }
@@ -197,7 +199,7 @@ fn parameter_before<'c>(
 ) -> Option<(&'c Module<'c>, InstructionId)> {
     let before = context.before?;
     let position = usize::try_from(argument.number).ok()?;
-    Some((before, *before.parameters(before.entry).get(position)?))
+    Some((before, *context.before_parameters.get(position)?))
 }
 
 fn same_dimensions(
@@ -396,13 +398,13 @@ fn example(context: &Context<'_>, largest: &Whole<'_>) -> Option<String> {
 fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let Some(before) = context.before else { return };
     let globals = global_elements(before);
-    let of_arguments: Vec<_> = before
-        .parameters(before.entry)
-        .into_iter()
-        .filter_map(|id| before.shape(id).array().map(|array| &array.dimensions))
+    let of_arguments: FxHashSet<_> = context
+        .before_parameters
+        .iter()
+        .filter_map(|&id| before.shape(id).array().map(|array| &array.dimensions))
         .collect();
     // One operation can stand in several layouts: the largest speaks for all.
-    let mut reported: Vec<&str> = Vec::new();
+    let mut reported: FxHashSet<&str> = FxHashSet::default();
     let suspects = context.composition.groups.iter().filter(|group| {
         !matches!(group.cause, Cause::Argument | Cause::Gradient | Cause::ArgumentCopy)
     });
@@ -413,16 +415,16 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let Some(array) = context.module.shapes.get(value.shape).array() else { continue };
         let global = globals.get(op_name).copied();
         if op_name.is_empty()
-            || reported.contains(&op_name)
+            || reported.contains(op_name)
             || global.is_none()
             || array.elements() != global
             || !context.is_material(value.size_bytes)
-            || of_arguments.contains(&&array.dimensions)
+            || of_arguments.contains(&array.dimensions)
             || argument_upstream(context, value).is_some()
         {
             continue;
         }
-        reported.push(op_name);
+        reported.insert(op_name);
         let mut finding = context.finding(&META, Some(origin));
         finding.source = source;
         finding.confidence = Confidence::Heuristic;

@@ -39,6 +39,7 @@ pub fn module(out: &mut String, report: &ModuleReport, options: Options) {
 /// The report of `check`.
 pub fn check(report: &CheckReport, options: Options) -> String {
     let mut out = String::new();
+    let mut findings = report.findings_by_file();
     let (healthy, others): (Vec<&ModuleReport>, Vec<&ModuleReport>) =
         report.modules.iter().partition(|module| {
             let is_fine = match module.verdict {
@@ -46,10 +47,10 @@ pub fn check(report: &CheckReport, options: Options) -> String {
                 Verdict::NoLimit => report.modules.len() > 1,
                 _ => false,
             };
-            is_fine && report.findings_of(module).next().is_none()
+            is_fine && !findings.contains_key(module.file.as_str())
         });
     for module in others {
-        let findings: Vec<_> = report.findings_of(module).collect();
+        let findings = findings.remove(module.file.as_str()).unwrap_or_default();
         module::full(&mut out, module, &findings, options);
         out.push('\n');
     }
