@@ -12,6 +12,10 @@ pub(super) struct Trees {
     /// Per shape: where its subshapes start in `nodes`.
     starts: Vec<u32>,
     nodes: Vec<ShapeId>,
+    /// Per shape: where its elements' offsets start in `offsets`.
+    offset_starts: Vec<u32>,
+    /// Offsets of tuples' elements: summing them anew for each element of a tuple is quadratic.
+    offsets: Vec<u32>,
 }
 
 /// Subshapes of all distinct shapes together; a text of 4 GiB stays far below.
@@ -24,6 +28,8 @@ impl Trees {
         for (id, shape) in shapes.iter() {
             trees.starts.push(trees.nodes.len() as u32);
             trees.nodes.push(id);
+            trees.offset_starts.push(trees.offsets.len() as u32);
+            let mut offset = 1;
             for element in shape.elements().unwrap_or(&[]) {
                 if element.index() >= id.index() {
                     return Err(MemoryError::MalformedShape);
@@ -32,6 +38,8 @@ impl Trees {
                 if trees.nodes.len() + range.len() > MAX_NODES {
                     return Err(MemoryError::TooLarge);
                 }
+                trees.offsets.push(offset);
+                offset += range.len() as u32;
                 trees.nodes.extend_from_within(range);
             }
             let start = trees.starts[id.index()] as usize;
@@ -55,12 +63,15 @@ impl Trees {
         &self.nodes[self.range(id)]
     }
 
+    /// The offsets of a tuple's elements, in ascending order; none of an array.
+    fn element_offsets(&self, shapes: &Shapes, id: ShapeId) -> &[u32] {
+        let start = self.offset_starts[id.index()] as usize;
+        &self.offsets[start..start + shapes.get(id).elements().map_or(0, <[_]>::len)]
+    }
+
     /// The offset of a tuple's element; `None` where there is none.
     pub(super) fn element(&self, shapes: &Shapes, id: ShapeId, element: u32) -> Option<u32> {
-        let elements = shapes.get(id).elements()?;
-        let before = elements.get(..element as usize)?;
-        elements.get(element as usize)?;
-        Some(1 + before.iter().map(|&element| self.count(element)).sum::<u32>())
+        self.element_offsets(shapes, id).get(element as usize).copied()
     }
 
     /// The offset of an index into nested tuples; `None` where there is none.
@@ -78,16 +89,15 @@ impl Trees {
         let mut index = ShapeIndex::new();
         let (mut rest, mut at) = (offset, id);
         while rest > 0 {
-            rest -= 1;
             let Shape::Tuple(elements) = shapes.get(at) else { break };
-            for (number, &element) in elements.iter().enumerate() {
-                if rest < self.count(element) {
-                    index.push(number as u32);
-                    at = element;
-                    break;
-                }
-                rest -= self.count(element);
-            }
+            let offsets = self.element_offsets(shapes, at);
+            let Some(number) = offsets.partition_point(|&start| start <= rest).checked_sub(1)
+            else {
+                break;
+            };
+            index.push(number as u32);
+            rest -= offsets[number];
+            at = elements[number];
         }
         index
     }
