@@ -1,13 +1,21 @@
 //! The process's streams. Colours are dropped where they do not belong (pipes, NO_COLOR); a closed
 //! pipe is no error.
 
-use std::io::Write;
+use super::exit::Exit;
+use std::io::{ErrorKind, Write};
 
-/// Writes to the output stream.
+/// Writes to the output stream. Where it cannot be written (a full disk) the process ends as failed:
+/// half an answer must not pass for a whole one.
 pub fn print(text: &str) {
     let mut stream = anstream::stdout().lock();
+    let written = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
     // A reader that closed the pipe has seen enough.
-    _ = stream.write_all(text.as_bytes()).and_then(|()| stream.flush());
+    if let Err(error) = written
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        eprint(&format!("error: the output cannot be written: {error}\n"));
+        std::process::exit(Exit::Failed as i32);
+    }
 }
 
 /// Writes to the error stream.
