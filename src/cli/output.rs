@@ -14,6 +14,7 @@ pub fn print(text: &str) {
         && error.kind() != ErrorKind::BrokenPipe
     {
         eprint(&format!("error: the output cannot be written: {error}\n"));
+        #[allow(clippy::exit, reason = "nothing more can be said")]
         std::process::exit(Exit::Failed as i32);
     }
 }

@@ -1,0 +1,58 @@
+//! Inputs that try to break a run: programs with very many of one thing, streams that fail.
+
+#![allow(clippy::expect_used, reason = "tests")]
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+fn hlolint() -> assert_cmd::Command {
+    let mut command = assert_cmd::Command::cargo_bin("hlolint").expect("the binary");
+    command.timeout(Duration::from_secs(60));
+    command
+}
+
+/// A program of 8 partitions that returns its replicated arguments, each in its own group.
+fn replicated_arguments(count: usize) -> String {
+    let mut text = String::from("HloModule m, is_scheduled=true, num_partitions=8\n\nENTRY e {\n");
+    for number in 0..count {
+        _ = writeln!(
+            text,
+            "  a{number} = f32[1024,1024]{{1,0:T(8,128)}} parameter({number}), \
+             sharding={{replicated}}, metadata={{op_name=\"p{number}\"}}"
+        );
+    }
+    text.push_str("  ROOT n = f32[1024,1024]{1,0:T(8,128)} negate(a0)\n}\n");
+    text
+}
+
+/// Each argument has a group of its own: looking one up must not cost a walk over all of them.
+#[test]
+fn many_groups_of_replicated_arguments() {
+    hlolint()
+        .args(["check", "-", "--chip", "v5e", "--fail-on", "never"])
+        .write_stdin(replicated_arguments(20_000))
+        .assert()
+        .success();
+}
+
+/// A disk that is full cuts the answer off: the run has failed, and says so.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_cannot_be_written() {
+    use std::process::{Command, Stdio};
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("m.txt");
+    std::fs::write(&file, "HloModule m\n\nENTRY e { ROOT p = f32[8] parameter(0) }\n")
+        .expect("a file");
+    for command in ["check", "print", "parse"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+        let output = Command::new(env!("CARGO_BIN_EXE_hlolint"))
+            .arg(command)
+            .arg(&file)
+            .stdout(Stdio::from(full))
+            .output()
+            .expect("a run");
+        assert_eq!(output.status.code(), Some(2), "{command}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written"), "{command}");
+    }
+}
