@@ -4,7 +4,15 @@ use clap::{Parser, Subcommand};
 
 /// Explains what a TPU or GPU program needs in memory, from the HLO that XLA dumped.
 #[derive(Debug, Parser)]
-#[command(name = "hlolint", version, propagate_version = true)]
+#[command(
+    name = "hlolint",
+    version,
+    propagate_version = true,
+    after_help = "\
+Example:
+  XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_text\" python train.py
+  hlolint check /tmp/dump"
+)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]

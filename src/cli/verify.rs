@@ -13,6 +13,12 @@ use std::path::PathBuf;
 
 /// Arguments of `hlolint verify`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes: 0 all HBM figures agree; 1 one does not; 2 wrong usage, or an input that could not be
+read; 3 nothing to compare with.
+
+Example:
+  hlolint verify /tmp/dump")]
 pub struct VerifyArgs {
     /// Dump directories, files, archives, or `-`.
     #[arg(required = true)]

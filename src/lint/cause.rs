@@ -86,7 +86,7 @@ fn temporaries(context: &Context<'_>, point: u32) -> Vec<(ValueId, u64)> {
 /// What classification compares with.
 #[derive(Default)]
 struct Known {
-    /// Element types and dimensions of arguments.
+    /// Element types and dimensions of the arguments that are trained.
     shapes: FxHashSet<(ElementType, Vec<Dimension>)>,
     /// Element counts of arguments.
     elements: FxHashSet<Option<u64>>,
@@ -110,11 +110,15 @@ impl Known {
         let mut known = Known::default();
         for argument in &context.arguments {
             let Some(array) = array(argument.instruction) else { continue };
-            known.shapes.insert((array.element_type, array.dimensions.to_vec()));
+            let is_donated = donated.contains(&argument.number);
+            // What is neither state nor weights has no gradient that anyone asked for.
+            if is_donated || argument.is_parameters() {
+                known.shapes.insert((array.element_type, array.dimensions.to_vec()));
+            }
             known.elements.insert(array.elements());
             if let Some(first) = array.dimensions.first()
                 && first.size > 1
-                && !donated.contains(&argument.number)
+                && !is_donated
             {
                 known.batch.insert(first.size);
             }

@@ -17,6 +17,8 @@ pub struct Row {
     pub bytes: u64,
     /// How many there are.
     pub count: u64,
+    /// Bytes of all of them without padding.
+    pub unpadded_bytes: u64,
     /// What they are: a shape, an argument's path.
     pub label: String,
     /// The operation that computes them.
@@ -76,8 +78,11 @@ pub(super) fn compose(context: &Context<'_>) -> Composition {
         groups.extend(plain_group(context, cause, &alive));
     }
     groups.retain(|group| group.bytes > 0);
+    // What is left over stands last, unless it is most of all.
+    let all = total_bytes(groups.iter().map(|group| group.bytes));
     groups.sort_by_key(|group| {
-        (group.cause == Cause::Other, std::cmp::Reverse(group.bytes), group.cause)
+        let is_rest = group.cause == Cause::Other && group.bytes < all / 5;
+        (is_rest, std::cmp::Reverse(group.bytes), group.cause)
     });
     Composition { groups }
 }
@@ -147,7 +152,15 @@ fn result_is_carried(context: &Context<'_>) -> bool {
 }
 
 fn whole_row(label: String, bytes: u64, value: Option<ValueId>) -> Row {
-    Row { bytes, count: 1, label, operation: String::new(), source: None, value }
+    Row {
+        bytes,
+        count: 1,
+        unpadded_bytes: bytes,
+        label,
+        operation: String::new(),
+        source: None,
+        value,
+    }
 }
 
 /// The row of an allocation, named after its largest value.
@@ -244,7 +257,7 @@ fn group_of(
     let row = |one: &&Alive| {
         let row = value_row(context, one.value, one.size_bytes);
         match gradient_of(context, &by_shape, one.value) {
-            Some(path) => Row { label: format!("of {path}"), ..row },
+            Some(path) => Row { label: format!("gradient of {path}"), ..row },
             None => row,
         }
     };
@@ -291,6 +304,7 @@ pub(super) fn value_row(context: &Context<'_>, id: ValueId, bytes: u64) -> Row {
     Row {
         bytes,
         count: 1,
+        unpadded_bytes: value.unpadded_bytes.min(bytes),
         label: label(context, value.shape),
         operation: operation(context, origin),
         source,
@@ -325,6 +339,8 @@ fn merge(rows: Vec<Row>, sizes_differ: bool) -> Vec<Row> {
             Some(&at) => {
                 merged[at].bytes = merged[at].bytes.saturating_add(row.bytes);
                 merged[at].count += 1;
+                merged[at].unpadded_bytes =
+                    merged[at].unpadded_bytes.saturating_add(row.unpadded_bytes);
             }
             None => {
                 places.insert(key, merged.len());

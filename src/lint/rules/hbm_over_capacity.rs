@@ -1,7 +1,7 @@
 //! `hbm-over-capacity`.
 
 use crate::config::{bytes, bytes_as_xla, total_bytes};
-use crate::lint::{Cause, Context, Finding, Level, Meta, Reference, Remedy, Rule};
+use crate::lint::{Cause, Context, Finding, Group, Level, Meta, Reference, Remedy, Rule};
 use crate::memory::Exactness;
 use crate::target::Backend;
 
@@ -43,7 +43,8 @@ impl Rule for HbmOverCapacity {
             return;
         };
         let needed = context.hbm().required_bytes;
-        let culprit = context.composition.largest();
+        let groups = &context.composition.groups;
+        let culprit = groups.first().and_then(|group| group.rows.first());
         let value = culprit.and_then(|row| row.value).map(|id| context.profile.value(id));
         let mut finding = context.finding(&META, value.map(|value| context.origin(value).0));
         finding.source = culprit.and_then(|row| row.source.clone());
@@ -57,11 +58,18 @@ impl Rule for HbmOverCapacity {
             Exactness::LowerBound => "at least ",
             _ => "",
         };
-        finding.message = format!(
-            "{least}{}{each} {machine} with {}",
-            bytes_as_xla(needed),
-            bytes_as_xla(available)
-        );
+        finding.message = match context.settings.max_total_bytes {
+            Some(most) if most == available => format!(
+                "{least}{}, --max-total allows {}",
+                bytes_as_xla(needed),
+                bytes_as_xla(available)
+            ),
+            _ => format!(
+                "{least}{}{each} {machine} with {}",
+                bytes_as_xla(needed),
+                bytes_as_xla(available)
+            ),
+        };
         finding.bytes = exceeded;
         let half = context.capacity.capacity_bytes.unwrap_or(available) / 2;
         if super::large_allocation::candidates(context, half).next().is_some() {
@@ -69,28 +77,33 @@ impl Rule for HbmOverCapacity {
         }
         if context.policy.backend == Backend::Gpu {
             finding.details.push(
-                "XLA:GPU compiles such a program; it fails when it runs: RESOURCE_EXHAUSTED, Out of \
-                 memory while trying to allocate"
+                "XLA:GPU compiles such a program; it fails when it runs (RESOURCE_EXHAUSTED)"
                     .to_owned(),
             );
         }
         finding.details.extend(floor(context, available));
-        finding.remedies = remedies(context);
+        finding.remedies = remedies(context, available);
         context.push(findings, finding, true);
     }
 }
 
+/// What does not depend on batch or sequence.
+const FIXED: [Cause; 3] = [Cause::Argument, Cause::Gradient, Cause::ArgumentCopy];
+
+fn floor_bytes(context: &Context<'_>) -> u64 {
+    let fixed = context.composition.groups.iter().filter(|group| FIXED.contains(&group.cause));
+    total_bytes(fixed.map(|group| group.bytes))
+}
+
 /// What no change of activations can remove, where that alone is too much.
 fn floor(context: &Context<'_>, available: u64) -> Vec<String> {
-    let fixed = [Cause::Argument, Cause::Gradient, Cause::ArgumentCopy];
     let words = ["arguments", "gradients", "weight copies"];
     let groups = &context.composition.groups;
-    let fixed_groups = groups.iter().filter(|group| fixed.contains(&group.cause));
-    let floor = total_bytes(fixed_groups.map(|group| group.bytes));
+    let floor = floor_bytes(context);
     if floor <= available {
         return Vec::new();
     }
-    let named: Vec<&str> = fixed
+    let named: Vec<&str> = FIXED
         .iter()
         .zip(words)
         .filter(|(cause, _)| groups.iter().any(|group| group.cause == **cause))
@@ -107,11 +120,13 @@ fn floor(context: &Context<'_>, available: u64) -> Vec<String> {
 }
 
 /// What to try for the largest group of buffers.
-fn remedies(context: &Context<'_>) -> Vec<Remedy> {
+fn remedies(context: &Context<'_>, available: u64) -> Vec<Remedy> {
     let Some(largest) = context.composition.groups.first() else {
         return vec![Remedy::new("smaller or fewer arguments, a smaller batch, or more devices")];
     };
     let devices = context.mesh.devices;
+    let mut remedies = Vec::new();
+    remedies.extend(padding(largest));
     let action = match largest.cause {
         Cause::Argument if devices > 1 => "shard the largest arguments over more axes of the mesh",
         Cause::Argument => "shard the largest arguments over more devices, or keep them in bf16",
@@ -125,5 +140,22 @@ fn remedies(context: &Context<'_>) -> Vec<Remedy> {
             "make the largest temporaries smaller: a smaller batch per device, or shard it further"
         }
     };
-    vec![Remedy::new(action)]
+    remedies.push(Remedy::new(action));
+    let is_fixed = matches!(largest.cause, Cause::Argument | Cause::Gradient | Cause::ArgumentCopy);
+    if !is_fixed && floor_bytes(context) > available {
+        remedies.push(Remedy::new(
+            "with it, shard the arguments over more devices: they alone do not fit",
+        ));
+    }
+    remedies
+}
+
+/// What to do where more than half of a group's largest buffers is padding.
+fn padding(group: &Group) -> Option<Remedy> {
+    let row = group.rows.first().filter(|row| row.bytes / 2 >= row.unpadded_bytes.max(1))?;
+    Some(Remedy::new(format!(
+        "{} is padded {:.1}x: leave its layout to XLA, or put a long dimension last",
+        row.label,
+        row.bytes as f64 / row.unpadded_bytes.max(1) as f64
+    )))
 }

@@ -75,7 +75,7 @@ fn others(context: &Context<'_>, values: &[&Value]) -> Vec<String> {
         let (_, source) = context.origin(value);
         let place = source.map(|source| format!("  {source}")).unwrap_or_default();
         let shape = context.shape_text(value.shape);
-        let line = format!("{shape}, {}{place}", bytes(value.size_bytes));
+        let line = format!("{shape} of {}{place}", bytes(value.size_bytes));
         match lines.iter_mut().find(|(known, _)| *known == line) {
             Some((_, count)) => *count += 1,
             None => lines.push((line, 1)),
@@ -86,8 +86,8 @@ fn others(context: &Context<'_>, values: &[&Value]) -> Vec<String> {
         .iter()
         .take(LINES)
         .map(|(line, count)| match count {
-            1 => format!("also {line}"),
-            _ => format!("also {count} x {line}"),
+            1 => format!("also one {line}"),
+            _ => format!("also {count} times {line}"),
         })
         .collect();
     if more > 0 {

@@ -51,6 +51,9 @@ pub fn check(report: &CheckReport, options: Options) -> String {
         });
     for module in others {
         let findings = findings.remove(module.file.as_str()).unwrap_or_default();
+        if report.modules.len() > 1 {
+            _ = writeln!(out, "{}", paint(style::DIM, &module.file));
+        }
         module::full(&mut out, module, &findings, options);
         out.push('\n');
     }
@@ -64,12 +67,14 @@ pub fn check(report: &CheckReport, options: Options) -> String {
 
 fn healthy_lines(out: &mut String, healthy: &[&ModuleReport], options: Options) {
     let shown = if options.verbose { healthy.len() } else { healthy.len().min(HEALTHY_LINES) };
-    let width = healthy.iter().take(shown).map(|module| module.name.len()).max().unwrap_or(0);
-    for module in healthy.iter().take(shown) {
+    let names: Vec<String> =
+        healthy.iter().take(shown).map(|module| name_in(module, healthy.len() > 1)).collect();
+    let width = names.iter().map(String::len).max().unwrap_or(0).min(48);
+    for (module, name) in healthy.iter().zip(&names) {
         if options.verbose {
             module::full(out, module, &[], options);
         } else {
-            module::one_line(out, module, width.min(48));
+            module::one_line(out, module, name, width);
         }
     }
     let rest = &healthy[shown..];
@@ -86,7 +91,22 @@ fn healthy_lines(out: &mut String, healthy: &[&ModuleReport], options: Options) 
     }
 }
 
+/// A module's name; among several with that of the directory it was found in.
+fn name_in(module: &ModuleReport, among_several: bool) -> String {
+    let directory = module.file.rsplit_once('/').map_or("", |(directory, _)| directory);
+    match directory.rsplit('/').next() {
+        Some(directory) if among_several && !directory.is_empty() => {
+            format!("{directory}/{}", module.name)
+        }
+        _ => module.name.clone(),
+    }
+}
+
 fn last_line(out: &mut String, report: &CheckReport) {
+    if report.modules.is_empty() {
+        out.push_str("No HLO module was read.\n");
+        return;
+    }
     let plural =
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let failing = report.modules.iter().filter(|m| m.verdict == Verdict::DoesNotFit).count();

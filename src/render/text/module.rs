@@ -35,11 +35,14 @@ pub(super) fn full(
 }
 
 /// A healthy module in one line.
-pub(super) fn one_line(out: &mut String, module: &ModuleReport, width: usize) {
+pub(super) fn one_line(out: &mut String, module: &ModuleReport, name: &str, width: usize) {
     let hbm = &module.hbm;
     let available = hbm.available_bytes.unwrap_or(0);
-    let word = paint(style::of_verdict(module.verdict), "fits");
-    _ = write!(out, "{word}  {:width$}  ", module.name);
+    let word = match module.verdict {
+        Verdict::NoLimit => "needs",
+        _ => "fits",
+    };
+    _ = write!(out, "{}  {name:width$}  ", paint(style::of_verdict(module.verdict), word));
     _ = match module.verdict {
         Verdict::NoLimit => {
             write!(out, "{} of {}", bytes_as_xla(hbm.required_bytes), module.memory)

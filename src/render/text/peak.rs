@@ -17,8 +17,8 @@ pub(super) fn alive(out: &mut String, module: &ModuleReport, peak: &Peak, option
     let each = if module.devices > 1 { ", on each device" } else { "" };
     let title = format!("Alive at the peak{each}");
     _ = writeln!(out, "\n{}  ({})", paint(style::HEADING, &title), moment(peak));
-    let Some(first) = peak.alive.groups.first() else { return };
-    let unit = Unit::of(first.bytes);
+    let Some(largest) = peak.alive.groups.iter().map(|group| group.bytes).max() else { return };
+    let unit = Unit::of(largest);
     let is_shown = |bytes: u64| options.verbose || unit.number(bytes) != "0.00";
     for (at, group) in peak.alive.groups.iter().filter(|group| is_shown(group.bytes)).enumerate() {
         _ = write!(
@@ -35,12 +35,12 @@ pub(super) fn alive(out: &mut String, module: &ModuleReport, peak: &Peak, option
             if let Some(source) = &group.source {
                 _ = write!(out, ", {source}");
             }
-            others_inline(out, group, unit);
+            others_inline(out, group, unit, module.hbm.total_bytes);
             if let Some(row) = only_row(group, unit).filter(|_| !options.verbose) {
                 _ = writeln!(out, ": {}", described(row));
             } else {
                 out.push('\n');
-                rows(out, group, unit, options);
+                rows(out, group, unit, module.hbm.total_bytes, options);
             }
         }
     }
@@ -75,15 +75,16 @@ fn inline(out: &mut String, group: &Group, unit: Unit) {
     let rest = &group.rows[shown..visible];
     if !rest.is_empty() {
         let bytes = total_bytes(rest.iter().map(|row| row.bytes));
-        parts.push(format!("{} others {}", rest.len(), unit.number(bytes)));
+        let others = if rest.len() == 1 { "other" } else { "others" };
+        parts.push(format!("{} {others} {}", rest.len(), unit.number(bytes)));
     }
     _ = writeln!(out, ": {}", parts.join(", "));
 }
 
 /// `: 0.50 and 2 x 0.25` is not shown; groups of temporaries without rows of their own say how many
 /// they are and which is the largest.
-fn others_inline(out: &mut String, group: &Group, unit: Unit) {
-    if group.cause != Cause::Other {
+fn others_inline(out: &mut String, group: &Group, unit: Unit, whole: u64) {
+    if !is_rest(group, whole) {
         return;
     }
     let Some(largest) = group.rows.first() else { return };
@@ -98,6 +99,11 @@ fn others_inline(out: &mut String, group: &Group, unit: Unit) {
             _ = write!(out, " ({source})");
         }
     }
+}
+
+/// Whether a group is what is left over, and not most of all.
+fn is_rest(group: &Group, whole: u64) -> bool {
+    group.cause == Cause::Other && group.bytes < whole / 5
 }
 
 /// The row of a group that has one buffer worth a word and no line of its own.
@@ -125,8 +131,8 @@ fn described(row: &Row) -> String {
     words
 }
 
-fn rows(out: &mut String, group: &Group, unit: Unit, options: Options) {
-    if group.cause == Cause::Other && !options.verbose {
+fn rows(out: &mut String, group: &Group, unit: Unit, whole: u64, options: Options) {
+    if is_rest(group, whole) && !options.verbose {
         return;
     }
     let is_visible = |row: &&Row| options.verbose || unit.number(row.bytes) != "0.00";
@@ -170,9 +176,14 @@ fn rows(out: &mut String, group: &Group, unit: Unit, options: Options) {
 }
 
 fn label(row: &Row, unit: Unit) -> String {
-    match unit.number(row.bytes / row.count.max(1)) {
-        _ if row.count <= 1 => row.label.clone(),
-        each if each == "0.00" => format!("{} x {}", row.count, row.label),
-        each => format!("{} x {}, {each} each", row.count, row.label),
+    let count = row.count.max(1);
+    let mut words = match (count, unit.number(row.bytes / count)) {
+        (1, _) => row.label.clone(),
+        (_, each) if each == "0.00" => format!("{count} x {}", row.label),
+        (_, each) => format!("{count} x {}, {each} each", row.label),
+    };
+    if row.bytes / 2 >= row.unpadded_bytes && row.unpadded_bytes > 0 {
+        _ = write!(words, ", padded {:.1}x", row.bytes as f64 / row.unpadded_bytes as f64);
     }
+    words
 }
