@@ -121,6 +121,9 @@ const HEAD: &str = "text\tbytes\treading\tpeak bytes per byte of text\tgraph\tme
 /// By how much a column may grow: what threads do differs from run to run.
 const MARGINS: [f64; 5] = [0.0, 0.01, 0.0, 0.02, 0.02];
 
+/// Allocations that threads of the pool may add while another thread is counted.
+const OF_OTHER_THREADS: f64 = 8.0;
+
 #[test]
 fn stages_allocate_no_more_than_recorded() {
     let policy = Policy::tpu(Chip::V5e, RuleSet::of_version("0.0.52").expect("a release"));
@@ -141,7 +144,9 @@ fn stages_allocate_no_more_than_recorded() {
         let same_text = count(now, 1) == count(then, 1);
         assert!(same_text, "the text changed, update the counts: {now} | {then}");
         for (at, margin) in MARGINS.iter().enumerate() {
-            let (now_count, most) = (count(now, at + 2), count(then, at + 2) * (1.0 + margin));
+            let slack = if at == 1 { 0.0 } else { OF_OTHER_THREADS };
+            let now_count = count(now, at + 2);
+            let most = count(then, at + 2) * (1.0 + margin) + slack;
             let what = HEAD.split('\t').nth(at + 2).unwrap_or_default();
             assert!(
                 now_count <= most,
