@@ -87,9 +87,9 @@ pub struct Rules {
     pub async_start: AsyncStart,
     /// Whether what the compiler compares with the capacity includes results.
     pub results_are_required: bool,
-    /// Whether an empty tuple has a table, and a table inside an embedded SparseCore computation
-    /// costs nothing (facts: tpu-memory section 11.6).
-    pub empty_tuple_has_table: bool,
+    /// Whether a table inside an embedded SparseCore computation costs nothing (facts: tpu-memory
+    /// section 11.6).
+    pub embedded_tables_are_free: bool,
 }
 
 impl Rules {
@@ -104,7 +104,7 @@ impl Rules {
         otherwise: Otherwise::Last,
         async_start: AsyncStart::Own,
         results_are_required: true,
-        empty_tuple_has_table: true,
+        embedded_tables_are_free: true,
     };
 
     /// How far below the limit an attempt must stay to be kept (measured: facts, tpu-memory
@@ -197,20 +197,21 @@ impl Policy {
         let in_sparse_core = match owner {
             TableOwner::Main => false,
             TableOwner::SparseCoreControl => true,
-            TableOwner::SparseCoreEmbedded => self.rules.empty_tuple_has_table,
+            TableOwner::SparseCoreEmbedded => self.rules.embedded_tables_are_free,
         };
-        if in_sparse_core || (elements == 0 && !self.rules.empty_tuple_has_table) {
+        // Measured on 0.0.42.1 and 0.0.52.
+        if in_sparse_core || elements == 0 {
             return Some(0);
         }
         let granule = chip.table_granule_bytes();
-        elements.max(1).checked_mul(4)?.checked_next_multiple_of(granule)
+        elements.checked_mul(4)?.checked_next_multiple_of(granule)
     }
 
     /// The memory space of a tuple table.
     pub fn table_space(&self, owner: TableOwner) -> i64 {
         match owner {
             TableOwner::SparseCoreControl => tpu::space::SPARSE_CORE_HBM,
-            TableOwner::SparseCoreEmbedded if self.rules.empty_tuple_has_table => {
+            TableOwner::SparseCoreEmbedded if self.rules.embedded_tables_are_free => {
                 tpu::space::SPARSE_CORE_HBM
             }
             _ => tpu::space::HBM,
@@ -317,4 +318,19 @@ pub(super) fn element_bits(array: &ArrayShape) -> Option<u64> {
         ElementType::Pred => 8,
         other => other.bits(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Policy, TableOwner};
+
+    #[test]
+    fn an_empty_tuple_has_no_table() {
+        use crate::target::tpu::{Chip, RuleSet};
+        for rules in RuleSet::ALL {
+            let policy = Policy::tpu(Chip::V5e, rules);
+            assert_eq!(policy.table_bytes(0, TableOwner::Main), Some(0));
+            assert_eq!(policy.table_bytes(1, TableOwner::Main), Some(512));
+        }
+    }
 }

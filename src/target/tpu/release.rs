@@ -133,7 +133,7 @@ const P0: Rules = Rules {
     otherwise: Otherwise::Last,
     async_start: AsyncStart::Own,
     results_are_required: false,
-    empty_tuple_has_table: true,
+    embedded_tables_are_free: true,
 };
 
 const P41: Rules = Rules {
@@ -163,11 +163,11 @@ const P46: Rules = Rules {
         attempt(BufferOrder::ByStart, HBM_FAST, false),
         attempt(BufferOrder::BySize, BEST, false),
     ],
-    empty_tuple_has_table: false,
+    embedded_tables_are_free: false,
     ..P42
 };
 
-const P46_V4: Rules = Rules { empty_tuple_has_table: false, ..P43_V4 };
+const P46_V4: Rules = Rules { embedded_tables_are_free: false, ..P43_V4 };
 
 const P50: Rules = Rules { async_start: AsyncStart::AtStartButSparseCore, ..P46 };
 
