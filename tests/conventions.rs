@@ -58,7 +58,7 @@ fn every_rule_has_its_name_file_documentation_and_fixtures() {
 
 /// All sections are there, in order, and say something.
 fn is_documented(name: &str, documentation: &str) {
-    let sections = ["What it finds:", "Why it costs memory:", "Example:", "Remedy:", "References:"];
+    let sections = ["What it does:", "Why it costs memory:", "Example:", "Remedy:", "References:"];
     let starts: Vec<usize> = sections
         .iter()
         .map(|section| {

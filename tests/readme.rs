@@ -95,4 +95,4 @@ fn the_rules_document_is_their_documentation() {
 }
 
 const SECTIONS: [&str; 5] =
-    ["What it finds", "Why it costs memory", "Example", "Remedy", "References"];
+    ["What it does", "Why it costs memory", "Example", "Remedy", "References"];

@@ -141,6 +141,7 @@ fn settings(args: &CheckArgs) -> Settings {
         reserve_bytes: args.reserve,
         max_total_bytes: args.max_total,
         materiality: Materiality { min_share: args.min_share, min_bytes: args.min_bytes },
+        ..Settings::default()
     }
 }
 

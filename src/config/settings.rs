@@ -2,6 +2,7 @@
 
 use crate::target::Chip;
 use crate::target::tpu::RuleSet;
+use std::collections::BTreeMap;
 
 /// When bytes matter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,6 +17,32 @@ impl Default for Materiality {
     fn default() -> Self {
         Materiality { min_share: 0.01, min_bytes: 1 << 20 }
     }
+}
+
+/// What the user says of one rule.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RuleSettings {
+    /// The level that takes the place of the rule's own.
+    pub level: Option<RuleLevel>,
+    /// [`Materiality::min_share`] of this rule.
+    pub min_share: Option<f64>,
+    /// [`Materiality::min_bytes`] of this rule.
+    pub min_bytes: Option<u64>,
+    /// The rule's own thresholds, by name.
+    pub thresholds: BTreeMap<String, f64>,
+}
+
+/// The level that a user gives a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleLevel {
+    /// Not reported.
+    Allow,
+    /// Good to know.
+    Note,
+    /// Costs memory that matters.
+    Warn,
+    /// Must not be.
+    Error,
 }
 
 /// What the user asked for, apart from paths and formats.
@@ -35,4 +62,18 @@ pub struct Settings {
     pub max_total_bytes: Option<u64>,
     /// When bytes matter.
     pub materiality: Materiality,
+    /// What differs for single rules, by name.
+    pub rules: BTreeMap<String, RuleSettings>,
+}
+
+impl Settings {
+    /// When bytes matter to a rule.
+    pub fn materiality_of(&self, rule: &str) -> Materiality {
+        let own = self.rules.get(rule);
+        let all = self.materiality;
+        Materiality {
+            min_share: own.and_then(|own| own.min_share).unwrap_or(all.min_share),
+            min_bytes: own.and_then(|own| own.min_bytes).unwrap_or(all.min_bytes),
+        }
+    }
 }

@@ -1,9 +1,10 @@
 //! What a rule sees: one program with its analyses, and helpers that all rules share.
 
+use super::TRADE_SHARE;
 use super::materiality;
 use super::{
-    Argument, Axis, Composition, Confidence, Finding, Location, Mesh, Meta, Provenance, Source,
-    composition, is_backward, unescape,
+    Argument, Axis, Composition, Confidence, Finding, Location, Mesh, Meta, Provenance, Remedy,
+    Source, composition, is_backward, unescape,
 };
 use crate::config::Settings;
 use crate::graph::Dataflow;
@@ -114,11 +115,36 @@ impl<'a> Context<'a> {
         self.capacity.available_bytes.map_or(0, |available| needed.saturating_sub(available))
     }
 
-    /// Whether bytes are a share of the chip's HBM that matters.
-    pub fn is_material(&self, bytes: u64) -> bool {
-        let share = self.settings.materiality.min_share;
+    /// Whether bytes are a share of the chip's HBM that matters to a rule.
+    pub fn is_material(&self, meta: &Meta, bytes: u64) -> bool {
+        self.is_share(bytes, self.settings.materiality_of(meta.name).min_share)
+    }
+
+    /// Whether bytes are at least a share of the chip's HBM.
+    pub fn is_share(&self, bytes: u64, share: f64) -> bool {
         let capacity = self.capacity.capacity_bytes;
         capacity.is_some_and(|capacity| bytes as f64 >= capacity as f64 * share)
+    }
+
+    /// Whether the program does not fit, or needs so much of what there is that saving at the price
+    /// of compute is worth a warning.
+    pub fn is_near_capacity(&self) -> bool {
+        let needed = self.hbm().required_bytes as f64;
+        let available = self.capacity.available_bytes;
+        available.is_some_and(|available| needed >= available as f64 * TRADE_SHARE)
+    }
+
+    /// A number of a rule: the user's, else the rule's own; 0 where the rule declares none of that
+    /// name.
+    pub fn threshold(&self, meta: &Meta, name: &str) -> f64 {
+        let own = meta.thresholds.iter().find(|threshold| threshold.name == name);
+        let given = self.settings.rules.get(meta.name).and_then(|rule| rule.thresholds.get(name));
+        given.copied().or(own.map(|own| own.default)).unwrap_or(0.0)
+    }
+
+    /// The size below which a rule does not report.
+    pub fn min_bytes(&self, meta: &Meta) -> u64 {
+        self.settings.materiality_of(meta.name).min_bytes
     }
 
     /// The axes of the mesh that have more than one device.
@@ -245,6 +271,23 @@ impl<'a> Context<'a> {
         profile.hbm().map(|hbm| hbm.required_bytes)
     }
 
+    /// A remedy with what the program needs after some edits; `None` where the model cannot tell or
+    /// it saves nothing. `at_most`: what else shrinks is the compiler's business.
+    pub fn priced(
+        &self,
+        action: impl Into<String>,
+        edits: Vec<Edit>,
+        at_most: bool,
+    ) -> Option<Remedy> {
+        let after = self.required_after(&edits)?;
+        (after < self.hbm().required_bytes).then(|| Remedy {
+            action: action.into(),
+            required_bytes_after: Some(after),
+            at_most,
+            edits,
+        })
+    }
+
     /// The shape as the text prints it, without its layout: `f32[8,128]`.
     pub fn shape_text(&self, shape: ShapeId) -> String {
         shape_text(self.module, shape)
@@ -274,6 +317,7 @@ impl<'a> Context<'a> {
             location: Some(self.location(about.map_or(0, |about| about.span.start as usize))),
             shape: about.map(|about| self.shape_text(about.shape)),
             bytes: 0,
+            is_urgent: false,
             required_bytes: self.hbm().required_bytes,
             saving_bytes: None,
             provenance: Provenance::Model,
@@ -283,9 +327,9 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Adds a finding, unless it is too small to matter. One that is small becomes a note, except
-    /// where `keeps_level` says that it matters at any size.
-    pub fn push(&self, findings: &mut Vec<Finding>, mut finding: Finding, keeps_level: bool) {
+    /// Adds a finding at the level that its bytes and the user's settings give it, unless it is too
+    /// small to matter.
+    pub fn push(&self, findings: &mut Vec<Finding>, meta: &Meta, mut finding: Finding) {
         let required = finding.required_bytes;
         finding.saving_bytes = finding
             .remedies
@@ -298,7 +342,7 @@ impl<'a> Context<'a> {
             finding.help = actions.join("; or ");
         }
         finding.fingerprint = fingerprint(&finding);
-        if let Some(level) = materiality::level(self, &finding, keeps_level) {
+        if let Some(level) = materiality::level(self, meta, &finding) {
             finding.level = level;
             findings.push(finding);
         }

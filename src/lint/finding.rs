@@ -1,6 +1,6 @@
 //! A finding: what a rule says, with everything an output may need.
 
-use crate::memory::BufferId;
+use crate::memory::{BufferId, Edit};
 use crate::text::Excerpt;
 use serde::Serialize;
 
@@ -75,25 +75,20 @@ pub struct Remedy {
     pub required_bytes_after: Option<u64>,
     /// Whether the program needs at most that (what else shrinks is the compiler's business).
     pub at_most: bool,
+    /// The change to what is in memory that stands behind the figure.
+    #[serde(skip)]
+    pub edits: Vec<Edit>,
 }
 
 impl Remedy {
     /// A remedy without a figure.
     pub fn new(action: impl Into<String>) -> Remedy {
-        Remedy { action: action.into(), required_bytes_after: None, at_most: false }
-    }
-
-    /// What the program then needs.
-    pub fn leaves(mut self, required_bytes: u64) -> Remedy {
-        self.required_bytes_after = Some(required_bytes);
-        self
-    }
-
-    /// What the program then needs at most.
-    pub fn leaves_at_most(mut self, required_bytes: u64) -> Remedy {
-        self.required_bytes_after = Some(required_bytes);
-        self.at_most = true;
-        self
+        Remedy {
+            action: action.into(),
+            required_bytes_after: None,
+            at_most: false,
+            edits: Vec::new(),
+        }
     }
 }
 
@@ -168,6 +163,9 @@ pub struct Finding {
     pub shape: Option<String>,
     /// What is wasted or held.
     pub bytes: u64,
+    /// Whether it is a warning at any size.
+    #[serde(skip)]
+    pub is_urgent: bool,
     /// HBM bytes that the program needs now.
     pub required_bytes: u64,
     /// Required HBM bytes now, less those after the first remedy that has a figure.

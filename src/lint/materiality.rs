@@ -1,24 +1,35 @@
-//! When bytes matter.
+//! When bytes matter, and what the user says of a rule's level.
 
-use super::{Context, Finding, Level};
+use super::{Context, Finding, Kind, Level, Meta};
+use crate::config::RuleLevel;
 
-/// The level of a finding, or `None` where it is not worth a word. A warning needs a share of the
-/// chip's HBM, unless the program does not fit; `keeps_level` says that it matters at any size.
-pub(super) fn level(context: &Context<'_>, finding: &Finding, keeps_level: bool) -> Option<Level> {
-    let materiality = context.settings.materiality;
-    if finding.level == Level::Error {
-        return Some(Level::Error);
+/// The share of the available HBM from which what costs compute to save is worth a warning.
+pub const TRADE_SHARE: f64 = 0.9;
+
+/// The level of a finding, or `None` where it is not worth a word: too small, or not allowed to
+/// speak. A warning needs a share of the chip's HBM, unless the program does not fit.
+pub(super) fn level(context: &Context<'_>, meta: &Meta, finding: &Finding) -> Option<Level> {
+    let wanted = match context.settings.rules.get(meta.name).and_then(|rule| rule.level) {
+        Some(RuleLevel::Allow) => return None,
+        Some(RuleLevel::Note) => Level::Note,
+        Some(RuleLevel::Warn) => Level::Warn.min(finding.level),
+        Some(RuleLevel::Error) if finding.level >= Level::Warn => Level::Error,
+        _ => finding.level,
+    };
+    if meta.kind == Kind::Limit {
+        return Some(wanted);
     }
+    let materiality = context.settings.materiality_of(meta.name);
     if finding.bytes < materiality.min_bytes {
         return None;
     }
-    let is_material = context
-        .capacity
-        .capacity_bytes
-        .is_some_and(|capacity| finding.bytes as f64 >= capacity as f64 * materiality.min_share);
-    if finding.level == Level::Warn && !is_material && !keeps_level && context.exceeded_bytes() == 0
-    {
-        return Some(Level::Note);
-    }
-    Some(finding.level)
+    let has_pressure = context.exceeded_bytes() > 0;
+    let matters = match meta.kind {
+        _ if meta.preview => false,
+        _ if finding.is_urgent => true,
+        Kind::Limit => true,
+        Kind::Waste => has_pressure || context.is_share(finding.bytes, materiality.min_share),
+        Kind::Trade => context.is_near_capacity(),
+    };
+    Some(if matters { wanted } else { wanted.min(Level::Note) })
 }

@@ -2,6 +2,29 @@
 
 use super::{Context, Finding, Level, Reference};
 
+/// What a rule's findings speak of; decides when they are warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A limit that is met or near: matters at any size.
+    Limit,
+    /// Bytes that do nobody any good: a warning where they are material.
+    Waste,
+    /// Bytes that cost compute or code to save: a note, unless the program does not fit or needs
+    /// [`TRADE_SHARE`](super::TRADE_SHARE) of what there is.
+    Trade,
+}
+
+/// A number of a rule that the user may change.
+#[derive(Debug)]
+pub struct Threshold {
+    /// The name in hlolint.toml, snake_case.
+    pub name: &'static str,
+    /// What holds where the user says nothing.
+    pub default: f64,
+    /// What it is compared with, in one line.
+    pub documentation: &'static str,
+}
+
 /// The declaration of a rule.
 #[derive(Debug)]
 pub struct Meta {
@@ -13,6 +36,12 @@ pub struct Meta {
     pub documentation: &'static str,
     /// The highest level its findings have.
     pub level: Level,
+    /// What its findings speak of.
+    pub kind: Kind,
+    /// Whether it is not proven on enough programs yet: its findings are notes.
+    pub preview: bool,
+    /// Its numbers.
+    pub thresholds: &'static [Threshold],
     /// The page of OpenXLA's error catalogue.
     pub reference: Reference,
 }

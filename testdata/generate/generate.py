@@ -7,6 +7,7 @@ in a process of its own without any TPU, and states in ../README.md what came ou
 
 import concurrent.futures
 import gzip
+import importlib
 import os
 import pathlib
 import re
@@ -132,18 +133,20 @@ def main():
     import gpu_cpu
     import large
     import models
-    import pairs
-
     only, failed, tables = set(sys.argv[1:]), {}, {}
-    for module, name in (
-        (models, "dumps"), (gpu_cpu, "gpu-cpu"), (pairs, "pairs"), (large, "large"),
+    pairs = [importlib.import_module(path.stem) for path in sorted(HERE.glob("pairs*.py"))]
+    for name, modules in (
+        ("dumps", [models]), ("gpu-cpu", [gpu_cpu]), ("pairs", pairs), ("large", [large]),
     ):
-        folder = TESTDATA / ("dumps" if module is gpu_cpu else name)
-        chosen = [p for p in module.program.values() if not only or p.name in only]
-        failed |= make(f"{module.__name__}.py", chosen, folder)
-        tables[name] = table(module.program, folder)
-        if module is large:
-            compress(folder / p.name for p in chosen)
+        folder = TESTDATA / ("dumps" if name == "gpu-cpu" else name)
+        programs = {}
+        for module in modules:
+            chosen = [p for p in module.program.values() if not only or p.name in only]
+            failed |= make(f"{module.__name__}.py", chosen, folder)
+            programs |= module.program
+            if module is large:
+                compress(folder / p.name for p in chosen)
+        tables[name] = table(programs, folder)
     write_tables(tables)
     sys.exit(1 if failed else 0)
 

@@ -4,8 +4,8 @@ use crate::config::{bytes, total_bytes};
 use crate::graph::Repetition;
 use crate::hlo::{InstructionId, Opcode};
 use crate::lint::{
-    Context, Finding, HostTransfer, Level, Meta, Reference, Remedy, Rule, Source, TransferKind,
-    host_transfers,
+    Context, Finding, HostTransfer, Kind, Level, Meta, Reference, Remedy, Rule, Source,
+    TransferKind, host_transfers,
 };
 use crate::memory::{Edit, Value, ValueId};
 use rustc_hash::FxHashMap;
@@ -18,7 +18,7 @@ pub static META: Meta = Meta {
     name: "debug-print",
     summary: "a print or callback sends a large value to the host",
     documentation: "\
-What it finds: values that jax.debug.print, jax.debug.callback, jax.pure_callback or io_callback
+What it does: finds values that jax.debug.print, jax.debug.callback, jax.pure_callback or io_callback
 sends to the host: on TPU a send with is_host_transfer, on GPU and CPU a callback custom-call.
 Why it costs memory: a value that would have stayed inside a fusion is written out whole, and in a
 loop the carry is copied while the value is still to be sent. A value that is in memory anyway costs
@@ -27,6 +27,9 @@ Example: jax.debug.print of f32[4096,2048] in a fori_loop holds 32 MiB more at t
 Remedy: print a reduction such as jnp.abs(x).max(), or remove the print.
 References: E1000, scenario 2 (remove jax.debug.print of large tensors).",
     level: Level::Warn,
+    kind: Kind::Waste,
+    preview: false,
+    thresholds: &[],
     reference: Reference { code: "E1000", section: "scenario 2, jax.debug.print of large tensors" },
 };
 
@@ -38,8 +41,8 @@ impl Rule for DebugPrint {
     fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>) {
         let mut questions = QUESTIONS;
         for site in sites(context) {
-            if let Some((finding, keeps_level)) = report(context, &site, &mut questions) {
-                context.push(findings, finding, keeps_level);
+            if let Some(finding) = report(context, &site, &mut questions) {
+                context.push(findings, &META, finding);
             }
         }
     }
@@ -70,7 +73,7 @@ fn sites(context: &Context<'_>) -> Vec<Site> {
     sites
 }
 
-fn report(context: &Context<'_>, site: &Site, questions: &mut u32) -> Option<(Finding, bool)> {
+fn report(context: &Context<'_>, site: &Site, questions: &mut u32) -> Option<Finding> {
     let mut sent: Vec<(u64, InstructionId, Option<ValueId>)> = site
         .transfers
         .iter()
@@ -118,10 +121,10 @@ fn report(context: &Context<'_>, site: &Site, questions: &mut u32) -> Option<(Fi
         ));
     }
     finding.remedies = vec![remedy(context, transfer.kind, &edits, held, questions)];
-    let matters = held >= context.settings.materiality.min_bytes
+    finding.is_urgent = held >= context.min_bytes(&META)
         && repetition != Repetition::Once
         && finding.remedies.iter().any(|remedy| remedy.required_bytes_after.is_some());
-    Some((finding, matters))
+    Some(finding)
 }
 
 fn in_loop(repetition: Repetition) -> String {
@@ -156,15 +159,12 @@ fn remedy(
     if !kind.is_print() {
         return Remedy::new("send less to the host, or compute it on the device");
     }
-    let remedy = Remedy::new("print a reduction, e.g. jnp.abs(x).max(), or remove it");
+    let action = "print a reduction, e.g. jnp.abs(x).max(), or remove it";
     if held == 0 || edits.is_empty() || *questions == 0 {
-        return remedy;
+        return Remedy::new(action);
     }
     *questions -= 1;
-    match context.required_after(edits) {
-        Some(after) if after < context.hbm().required_bytes => remedy.leaves(after),
-        _ => remedy,
-    }
+    context.priced(action, edits.to_vec(), false).unwrap_or_else(|| Remedy::new(action))
 }
 
 /// Whether an instruction belongs to the transfers of a site (`send` and what waits for it).

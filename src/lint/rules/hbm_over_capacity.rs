@@ -1,7 +1,7 @@
 //! `hbm-over-capacity`.
 
 use crate::config::{bytes, bytes_as_xla, total_bytes};
-use crate::lint::{Cause, Context, Finding, Group, Level, Meta, Reference, Remedy, Rule};
+use crate::lint::{Cause, Context, Finding, Group, Kind, Level, Meta, Reference, Remedy, Rule};
 use crate::memory::Exactness;
 use crate::target::Backend;
 
@@ -13,7 +13,7 @@ pub static META: Meta = Meta {
     name: "hbm-over-capacity",
     summary: "the program needs more HBM than a device has",
     documentation: "\
-What it finds: a program whose HBM (all allocations but thread-local ones, the figure that XLA
+What it does: finds a program whose HBM (all allocations but thread-local ones, the figure that XLA
 compares with the capacity and quotes in its error) is larger than what the chip has, less what was
 reserved with --reserve, or than --max-total.
 Why it costs memory: on TPU the compile fails with RESOURCE_EXHAUSTED (E1000). XLA:GPU compiles such
@@ -24,6 +24,9 @@ Remedy: the table of what is alive at the peak says which group of buffers to lo
 findings name what can be saved and what the program needs then.
 References: E1000, scenario 2 (one unexpectedly large allocation) and 3 (the sum is too large).",
     level: Level::Error,
+    kind: Kind::Limit,
+    preview: false,
+    thresholds: &[],
     reference: Reference {
         code: "E1000",
         section: "scenario 3, the sum of allocations is too large",
@@ -83,7 +86,7 @@ impl Rule for HbmOverCapacity {
         }
         finding.details.extend(floor(context, available));
         finding.remedies = remedies(context, available);
-        context.push(findings, finding, true);
+        context.push(findings, &META, finding);
     }
 }
 

@@ -1,7 +1,7 @@
 //! `large-allocation`.
 
 use crate::config::{bytes, percent};
-use crate::lint::{Context, Finding, Level, Meta, Reference, Remedy, Rule};
+use crate::lint::{Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Threshold};
 use crate::memory::{AllocationKind, Exactness, Value};
 
 /// See [`META`].
@@ -12,7 +12,7 @@ pub static META: Meta = Meta {
     name: "large-allocation",
     summary: "one buffer takes more than half of HBM",
     documentation: "\
-What it finds: a single buffer (argument, result or temporary) over 50% of the chip's HBM.
+What it does: finds a single buffer (argument, result or temporary) over 50% of the chip's HBM.
 Why it costs memory: next to it hardly anything else fits; it is mostly a tensor that lost its
 sharding, a quadratic attention score, or a dimension that was broadcast by mistake.
 Example: bf16[4,16,8192,8192] attention scores, 8 GiB on a chip with 15.75 GiB.
@@ -20,14 +20,18 @@ Remedy: look at the line that computes it: shard it, split it into chunks, or co
 that never holds it whole.
 References: E1000, scenario 2 (one unexpectedly large allocation).",
     level: Level::Warn,
+    kind: Kind::Waste,
+    preview: false,
+    thresholds: &[Threshold {
+        name: "share",
+        default: 0.5,
+        documentation: "the share of the chip's HBM above which a buffer is large",
+    }],
     reference: Reference {
         code: "E1000",
         section: "scenario 2, one unexpectedly large allocation",
     },
 };
-
-/// The share of the capacity above which a buffer is large.
-const SHARE: u64 = 2;
 
 /// How many kinds of other large buffers are named.
 const LINES: usize = 4;
@@ -43,7 +47,8 @@ impl Rule for LargeAllocation {
         if context.profile.exactness == Exactness::LowerBound {
             return;
         }
-        let mut values: Vec<&Value> = candidates(context, capacity / SHARE).collect();
+        let limit_bytes = (capacity as f64 * context.threshold(&META, "share")) as u64;
+        let mut values: Vec<&Value> = candidates(context, limit_bytes).collect();
         values.sort_by_key(|value| std::cmp::Reverse(value.size_bytes));
         let Some(&largest) = values.first() else { return };
         let (origin, source) = context.origin(largest);
@@ -64,7 +69,7 @@ impl Rule for LargeAllocation {
         finding.remedies = vec![Remedy::new(
             "shard it, split its computation into chunks, or fuse it away in a kernel",
         )];
-        context.push(findings, finding, true);
+        context.push(findings, &META, finding);
     }
 }
 

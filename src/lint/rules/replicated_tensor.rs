@@ -4,8 +4,8 @@ use crate::config::{Unit, bytes, total_bytes};
 use crate::hlo::{ArrayShape, InstructionId, Module};
 use crate::lint::upstream::argument_upstream;
 use crate::lint::{
-    Argument, Cause, Confidence, Context, Finding, Level, Meta, Reference, Remedy, Rule, last_key,
-    names_parameters,
+    Argument, Cause, Confidence, Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule,
+    last_key, names_parameters,
 };
 use crate::memory::{AllocationKind, Edit, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -19,7 +19,7 @@ pub static META: Meta = Meta {
     name: "replicated-tensor",
     summary: "every device holds the whole of a large array",
     documentation: "\
-What it finds: in a program for several devices, large arguments that every device holds whole
+What it does: finds in a program for several devices, large arguments that every device holds whole
 because their sharding is missing or P(), grouped by the first key of the argument tree, and large
 intermediates whose local shape is the global one.
 Why it costs memory: n devices hold n copies of what one copy would do for.
@@ -29,6 +29,9 @@ intermediate). What the arguments then need is exact; what gradients and tempora
 partitioner's business, so the total is an upper bound.
 References: E1000, scenario 2 (mesh shape, missing sharding annotations) and 3.B.",
     level: Level::Warn,
+    kind: Kind::Waste,
+    preview: false,
+    thresholds: &[],
     reference: Reference {
         code: "E1000",
         section: "scenario 2, replication: mesh shape or missing sharding annotations",
@@ -134,7 +137,7 @@ fn arguments(context: &Context<'_>, findings: &mut Vec<Finding>) {
     if let Some(example) = example(context, largest) {
         finding.details.push(example);
     }
-    context.push(findings, finding, false);
+    context.push(findings, &META, finding);
 }
 
 /// All large replicated arguments, in groups, the largest group first.
@@ -155,7 +158,7 @@ fn groups<'c>(context: &'c Context<'_>) -> Vec<Group<'c>> {
             None => groups.push(Group { name: argument.group(), arrays: vec![whole], large: 0 }),
         }
     }
-    let is_large = |array: &Whole<'_>| array.size_bytes >= context.settings.materiality.min_bytes;
+    let is_large = |array: &Whole<'_>| array.size_bytes >= context.min_bytes(&META);
     groups.retain(|group| group.arrays.iter().any(is_large));
     for group in &mut groups {
         group.large = group.arrays.iter().filter(|array| is_large(array)).count();
@@ -337,8 +340,7 @@ fn priced(
             bytes: split_bytes(context, array.value, ways),
         })
         .collect();
-    let after = context.required_after(&edits)?;
-    (after < context.hbm().required_bytes).then(|| Remedy::new(action).leaves_at_most(after))
+    context.priced(action, edits, true)
 }
 
 /// The groups that are copies of the parameters' structure and not the parameters: optimizer state.
@@ -418,7 +420,7 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
             || reported.contains(op_name)
             || global.is_none()
             || array.elements() != global
-            || !context.is_material(value.size_bytes)
+            || !context.is_material(&META, value.size_bytes)
             || of_arguments.contains(&array.dimensions)
             || argument_upstream(context, value).is_some()
         {
@@ -440,7 +442,7 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         finding.remedies = vec![Remedy::new(
             "annotate it with jax.lax.with_sharding_constraint, or shard what it is computed from",
         )];
-        context.push(findings, finding, false);
+        context.push(findings, &META, finding);
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::config::{bytes, bytes_as_xla};
 use crate::hlo::InstructionId;
-use crate::lint::{Confidence, Context, Finding, Level, Meta, Provenance, Reference, Remedy, Rule};
+use crate::lint::{
+    Confidence, Context, Finding, Kind, Level, Meta, Provenance, Reference, Remedy, Rule,
+};
 use crate::target::tpu::mosaic::{Estimate, Kernels, LimitSource, Role, WindowEstimate};
 
 /// See [`META`].
@@ -13,7 +15,7 @@ pub static META: Meta = Meta {
     name: "scoped-vmem",
     summary: "a kernel's scoped VMEM exceeds its limit",
     documentation: "\
-What it finds: a Pallas kernel whose scoped VMEM (windows, scratch, run_scoped allocations, read from
+What it does: finds a Pallas kernel whose scoped VMEM (windows, scratch, run_scoped allocations, read from
 the kernel itself, or what the compiler recorded) is larger than its limit or than the VMEM of the
 chip. Registers that spill come on top: a need below the limit is a lower bound.
 Why it costs memory: the compile fails with E1001, or with `would exceed memory` where even the
@@ -23,6 +25,9 @@ a limit of 16 MiB.
 Remedy: smaller blocks; or vmem_limit_bytes of that kernel, up to what the chip has.
 References: E1001, retune the kernel.",
     level: Level::Error,
+    kind: Kind::Limit,
+    preview: false,
+    thresholds: &[],
     reference: Reference { code: "E1001", section: "retune the kernel" },
 };
 
@@ -39,7 +44,7 @@ impl Rule for ScopedVmem {
             if let Ok(estimate) = kernels.estimate(id, &circumstances)
                 && let Some(finding) = report(context, id, &estimate)
             {
-                context.push(findings, finding, true);
+                context.push(findings, &META, finding);
             }
         }
     }
