@@ -1,16 +1,13 @@
 //! `hlolint check`: reads dump directories, prints the verdict and the findings.
 
 use super::exit::Exit;
+use super::select::{Machine, Programs};
 use super::{output, progress};
 use crate::config::{Materiality, Settings, parse_bytes};
-use crate::dump::{self, Options};
 use crate::render;
 use crate::report::Level;
-use crate::report::check::{CheckReport, check};
-use crate::target::Chip;
-use crate::target::tpu::RuleSet;
+use crate::report::check::check;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 /// Arguments of `hlolint check`.
 #[derive(Debug, Args)]
@@ -22,26 +19,11 @@ Example:
   XLA_FLAGS=\"--xla_dump_to=/tmp/dump --xla_dump_hlo_as_text\" python train.py
   hlolint check /tmp/dump")]
 pub struct CheckArgs {
-    /// Dump directories, HLO texts, archives (.tar, .tar.gz, .zip), or `-` for a text on stdin.
-    #[arg(required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
 
-    /// Only modules whose names match, e.g. `jit_train*`.
-    #[arg(long, value_name = "GLOB")]
-    module: Vec<String>,
-
-    /// The chip: v2, v3, v4, v5e, v5p, v6e, 7x; v100, a100-40, a100-80, a6000, h100, h200, b200,
-    /// rtx6000pro. The dump names it unless a text stands alone.
-    #[arg(long, value_parser = super::chip)]
-    chip: Option<Chip>,
-
-    /// Take --chip even where the dump names another chip.
-    #[arg(long, requires = "chip")]
-    force_chip: bool,
-
-    /// HBM of one device, instead of the chip's.
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    hbm: Option<u64>,
+    #[command(flatten)]
+    machine: Machine,
 
     /// HBM that something else uses: other live arrays, program code.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "0")]
@@ -50,10 +32,6 @@ pub struct CheckArgs {
     /// The most a program may need, where that is less than what the chip has.
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     max_total: Option<u64>,
-
-    /// The rules of which libtpu to use, e.g. 0.0.42; found out from the dump where absent.
-    #[arg(long, value_name = "VERSION", value_parser = super::compiler)]
-    compiler: Option<RuleSet>,
 
     /// The share of HBM from which a finding is a warning.
     #[arg(long, value_name = "SHARE", default_value_t = Materiality::default().min_share)]
@@ -108,52 +86,29 @@ impl FailOn {
 }
 
 /// Runs the command.
-pub fn run(args: &CheckArgs) -> Exit {
-    let modules = match super::globs(&args.module) {
-        Ok(modules) => modules,
-        Err(message) => return super::usage_error(&message),
-    };
-    let dump = dump::open(&args.paths, &Options { modules, ..Options::default() });
+pub fn run(args: &CheckArgs) -> Result<Exit, String> {
+    let dump = args.programs.open()?;
     let progress = progress::bar(dump.programs.len(), "programs");
     let report = check(&dump, &settings(args), &|| progress.inc(1));
     progress.finish_and_clear();
     output::eprint(&render::text::diagnostics(&report.diagnostics));
-    let text = match args.format {
+    match args.format {
         Format::Text => {
             let options = render::text::Options { verbose: args.verbose, ..Default::default() };
-            render::text::check(&report, options)
+            output::print(&render::text::check(&report, options));
         }
-        Format::Json => match render::json::pretty(&report) {
-            Ok(text) => text,
-            Err(error) => return super::usage_error(&error.to_string()),
-        },
-    };
-    output::print(&text);
-    exit(args, &report)
+        Format::Json => output::print_json(&report)?,
+    }
+    let fails = |level: Level| report.findings.iter().any(|finding| finding.level >= level);
+    let found = args.fail_on.level().is_some_and(fails);
+    Ok(Exit::of(&report.diagnostics, found, report.modules.len()))
 }
 
 fn settings(args: &CheckArgs) -> Settings {
     Settings {
-        chip: args.chip,
-        force_chip: args.force_chip,
-        compiler: args.compiler,
-        hbm_bytes: args.hbm,
         reserve_bytes: args.reserve,
         max_total_bytes: args.max_total,
         materiality: Materiality { min_share: args.min_share, min_bytes: args.min_bytes },
-        ..Settings::default()
-    }
-}
-
-fn exit(args: &CheckArgs, report: &CheckReport) -> Exit {
-    let fails = |level: Level| report.findings.iter().any(|finding| finding.level >= level);
-    if report.diagnostics.iter().any(|diagnostic| diagnostic.failed) {
-        Exit::Failed
-    } else if args.fail_on.level().is_some_and(fails) {
-        Exit::Findings
-    } else if report.modules.is_empty() {
-        Exit::NoHlo
-    } else {
-        Exit::Clean
+        ..args.machine.settings()
     }
 }

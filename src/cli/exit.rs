@@ -1,5 +1,7 @@
 //! The exit codes, the same for every command and format.
 
+use crate::report::Diagnostic;
+
 /// How a run ended. Where several apply, the one that stands first here wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
@@ -12,6 +14,22 @@ pub enum Exit {
     NoHlo = 3,
     /// All is well.
     Clean = 0,
+}
+
+impl Exit {
+    /// The exit of a command that reads programs: whether an input could not be read, whether
+    /// something was found, how many programs there were.
+    pub fn of(diagnostics: &[Diagnostic], found: bool, programs: usize) -> Exit {
+        if diagnostics.iter().any(|diagnostic| diagnostic.failed) {
+            Exit::Failed
+        } else if found {
+            Exit::Findings
+        } else if programs == 0 {
+            Exit::NoHlo
+        } else {
+            Exit::Clean
+        }
+    }
 }
 
 impl From<Exit> for std::process::ExitCode {

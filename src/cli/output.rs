@@ -2,6 +2,8 @@
 //! pipe is no error.
 
 use super::exit::Exit;
+use crate::render;
+use serde::Serialize;
 use std::io::{ErrorKind, Write};
 
 /// Writes to the output stream. Where it cannot be written (a full disk) the process ends as failed:
@@ -17,6 +19,16 @@ pub fn print(text: &str) {
         #[allow(clippy::exit, reason = "nothing more can be said")]
         std::process::exit(Exit::Failed as i32);
     }
+}
+
+/// Writes a report as JSON to the output stream.
+///
+/// # Errors
+/// Why it cannot be written as JSON.
+pub fn print_json<T: Serialize>(report: &T) -> Result<(), String> {
+    let text = render::json::pretty(report).map_err(|error| error.to_string())?;
+    print(&text);
+    Ok(())
 }
 
 /// Writes to the error stream.

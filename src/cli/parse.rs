@@ -37,7 +37,7 @@ enum Format {
 }
 
 /// Runs the command.
-pub fn run(args: &ParseArgs) -> Exit {
+pub fn run(args: &ParseArgs) -> Result<Exit, String> {
     let texts = dump::texts(&args.paths, &Options::default());
     for missing in &texts.missing {
         output::eprint(&format!("note: {missing}: {}\n", missing.help()));
@@ -49,17 +49,15 @@ pub fn run(args: &ParseArgs) -> Exit {
     let mut failed = !texts.diagnostics.is_empty();
     for report in &reports {
         failed |= matches!(report, TextReport::Failed(_));
-        if let Err(message) = show(report, args.format) {
-            return super::usage_error(&message);
-        }
+        show(report, args.format)?;
     }
-    if failed {
+    Ok(if failed {
         Exit::Failed
     } else if reports.is_empty() {
         Exit::NoHlo
     } else {
         Exit::Clean
-    }
+    })
 }
 
 fn show(report: &TextReport, format: Format) -> Result<(), String> {

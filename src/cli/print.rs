@@ -1,7 +1,7 @@
 //! `hlolint print`: reads a HLO text and prints it again.
 
 use super::exit::Exit;
-use super::{output, usage_error};
+use super::output;
 use crate::dump::{self, Options};
 use crate::hlo::{ComputationId, Module};
 use crate::render;
@@ -27,44 +27,41 @@ pub struct PrintArgs {
 }
 
 /// Runs the command.
-pub fn run(args: &PrintArgs) -> Exit {
+pub fn run(args: &PrintArgs) -> Result<Exit, String> {
     let texts = dump::texts(std::slice::from_ref(&args.file), &Options::default());
     for diagnostic in &texts.diagnostics {
         output::eprint(&format!("error: {diagnostic}\n"));
     }
     let [file] = texts.files.as_slice() else {
         if texts.diagnostics.is_empty() {
-            return usage_error("give one HLO text, not a directory");
+            return Err("give one HLO text, not a directory".to_owned());
         }
-        return Exit::Failed;
+        return Ok(Exit::Failed);
     };
-    let source = match file.read() {
-        Ok(source) => source,
-        Err(diagnostic) => return usage_error(&diagnostic.to_string()),
-    };
+    let source = file.read().map_err(|diagnostic| diagnostic.to_string())?;
     match text::parse_bytes(source.bytes()) {
         Ok(parsed) => print(&parsed.module, args.computation.as_deref()),
         Err(_) => {
             if let TextReport::Failed(failure) = read_text(file) {
                 output::eprint(&render::parse::error(&failure));
             }
-            Exit::Failed
+            Ok(Exit::Failed)
         }
     }
 }
 
-fn print(module: &Module<'_>, computation: Option<&str>) -> Exit {
+fn print(module: &Module<'_>, computation: Option<&str>) -> Result<Exit, String> {
     let Some(wanted) = computation else {
         output::print(&text::print(module).to_string());
-        return Exit::Clean;
+        return Ok(Exit::Clean);
     };
     let wanted = wanted.strip_prefix('%').unwrap_or(wanted);
     match module.computations.iter().position(|computation| computation.name == wanted) {
         Some(at) if !wanted.is_empty() => {
             let id = ComputationId(at as u32);
             output::print(&format!("{}\n", text::print_computation(module, id)));
-            Exit::Clean
+            Ok(Exit::Clean)
         }
-        _ => usage_error(&format!("no computation {wanted} in module {}", module.name)),
+        _ => Err(format!("no computation {wanted} in module {}", module.name)),
     }
 }

@@ -1,14 +1,11 @@
 //! `hlolint report`: everything about the memory of each module.
 
 use super::exit::Exit;
+use super::select::{Machine, Programs};
 use super::{output, progress};
-use crate::config::{Settings, parse_bytes};
-use crate::dump::{self, Options};
 use crate::render;
-use crate::report::report::{self, Report};
-use crate::target::Chip;
+use crate::report::report;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 /// Arguments of `hlolint report`.
 #[derive(Debug, Args)]
@@ -19,13 +16,11 @@ reported); 3 no HLO found.
 Example:
   hlolint report /tmp/dump --module 'jit_train*' --sort padding")]
 pub struct ReportArgs {
-    /// Dump directories, HLO texts, archives (.tar, .tar.gz, .zip), or `-` for a text on stdin.
-    #[arg(required = true)]
-    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
 
-    /// Only modules whose names match, e.g. `jit_train*`.
-    #[arg(long, value_name = "GLOB")]
-    module: Vec<String>,
+    #[command(flatten)]
+    machine: Machine,
 
     /// The order of the buffer table.
     #[arg(long, value_enum, default_value_t = Sort::Size)]
@@ -42,14 +37,6 @@ pub struct ReportArgs {
     /// Columns; those of the terminal, else 100.
     #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(40..=1000))]
     width: Option<u16>,
-
-    /// The chip, where the dump does not name it: v2, v3, v4, v5e, v5p, v6e or 7x.
-    #[arg(long, value_parser = super::chip)]
-    chip: Option<Chip>,
-
-    /// HBM of one device, instead of the chip's.
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    hbm: Option<u64>,
 
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -88,16 +75,11 @@ fn rows(text: &str) -> Result<Rows, String> {
 }
 
 /// Runs the command.
-pub fn run(args: &ReportArgs) -> Exit {
-    let modules = match super::globs(&args.module) {
-        Ok(modules) => modules,
-        Err(message) => return super::usage_error(&message),
-    };
-    let dump = dump::open(&args.paths, &Options { modules, ..Options::default() });
+pub fn run(args: &ReportArgs) -> Result<Exit, String> {
+    let dump = args.programs.open()?;
     let progress = progress::bar(dump.programs.len(), "programs");
-    let settings = Settings { chip: args.chip, hbm_bytes: args.hbm, ..Settings::default() };
     let options = report::Options { stacks: args.stack };
-    let report = report::report(&dump, &settings, options, &|| progress.inc(1));
+    let report = report::report(&dump, &args.machine.settings(), options, &|| progress.inc(1));
     progress.finish_and_clear();
     output::eprint(&render::text::diagnostics(&report.diagnostics));
     let options = render::report::Options {
@@ -112,20 +94,7 @@ pub fn run(args: &ReportArgs) -> Exit {
     match args.format {
         Format::Text => output::print(&render::report::text(&report, options)),
         Format::Md => output::print(&render::report::markdown(&report, options)),
-        Format::Json => match render::json::pretty(&report) {
-            Ok(text) => output::print(&text),
-            Err(error) => return super::usage_error(&error.to_string()),
-        },
+        Format::Json => output::print_json(&report)?,
     }
-    exit(&report)
-}
-
-fn exit(report: &Report) -> Exit {
-    if report.diagnostics.iter().any(|diagnostic| diagnostic.failed) {
-        Exit::Failed
-    } else if report.modules.is_empty() {
-        Exit::NoHlo
-    } else {
-        Exit::Clean
-    }
+    Ok(Exit::of(&report.diagnostics, false, report.modules.len()))
 }

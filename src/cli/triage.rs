@@ -1,18 +1,17 @@
 //! `hlolint triage`: explains an error text or a compile log.
 
 use super::exit::Exit;
+use super::select::Machine;
 use super::{output, progress};
-use crate::config::Settings;
 use crate::dump::{self, Options};
 use crate::render;
 use crate::report::triage::{TriageReport, triage};
-use crate::target::Chip;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
 /// Arguments of `hlolint triage`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_group("Machine", |group| group.requires("dump")), after_help = "\
 Exit codes: 0 a failure was recognised and explained, or the log of a compile that worked; 2 nothing
 known in the text, or it could not be read.
 
@@ -28,9 +27,8 @@ pub struct TriageArgs {
     #[arg(long, value_name = "PATH")]
     dump: Option<PathBuf>,
 
-    /// The chip, where the dump does not name it: v2, v3, v4, v5e, v5p, v6e or 7x.
-    #[arg(long, value_parser = super::chip, requires = "dump")]
-    chip: Option<Chip>,
+    #[command(flatten)]
+    machine: Machine,
 
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -46,16 +44,13 @@ enum Format {
 }
 
 /// Runs the command.
-pub fn run(args: &TriageArgs) -> Exit {
-    let source = match read(args) {
-        Ok(source) => source,
-        Err(message) => return super::usage_error(&message),
-    };
+pub fn run(args: &TriageArgs) -> Result<Exit, String> {
+    let source = read(args)?;
     let dump =
         args.dump.as_ref().map(|path| dump::open(std::slice::from_ref(path), &Options::default()));
     let programs = dump.as_ref().map_or(0, |dump| dump.programs.len());
     let progress = progress::bar(programs, "programs");
-    let settings = Settings { chip: args.chip, ..Settings::default() };
+    let settings = args.machine.settings();
     let report = triage(source.label(), source.bytes(), dump.as_ref(), &settings, &|| {
         progress.inc(1);
     });
@@ -65,12 +60,9 @@ pub fn run(args: &TriageArgs) -> Exit {
     }
     match args.format {
         Format::Text => output::print(&render::triage::text(&report)),
-        Format::Json => match render::json::pretty(&report) {
-            Ok(text) => output::print(&text),
-            Err(error) => return super::usage_error(&error.to_string()),
-        },
+        Format::Json => output::print_json(&report)?,
     }
-    exit(&report)
+    Ok(exit(&report))
 }
 
 fn read(args: &TriageArgs) -> Result<dump::Source, String> {

@@ -1,15 +1,12 @@
 //! `hlolint verify`.
 
 use super::exit::Exit;
-use super::{chip, compiler, globs, output, usage_error};
-use crate::config::Settings;
-use crate::dump::{self, Missing, Options, parallel};
+use super::output;
+use super::select::{Machine, Programs};
+use crate::dump::{Dump, Missing, parallel};
 use crate::render;
 use crate::report::verify::{Report, verify};
-use crate::target::Chip;
-use crate::target::tpu::RuleSet;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 /// Arguments of `hlolint verify`.
 #[derive(Debug, Args)]
@@ -20,29 +17,19 @@ read; 3 nothing to compare with.
 Example:
   hlolint verify /tmp/dump")]
 pub struct VerifyArgs {
-    /// Dump directories, files, archives, or `-`.
-    #[arg(required = true)]
-    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    programs: Programs,
+
+    #[command(flatten)]
+    machine: Machine,
+
     /// How to write the result.
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
-    /// Only modules whose names match; may be given several times.
-    #[arg(long, value_name = "GLOB")]
-    pub module: Vec<String>,
-    /// The chip, instead of the dump's own: v2, v3, v4, v5e, v5p, v6e, 7x, or a GPU.
-    #[arg(long, value_parser = chip)]
-    pub chip: Option<Chip>,
-    /// Take --chip even where the dump names another chip.
-    #[arg(long, requires = "chip")]
-    pub force_chip: bool,
-    /// The libtpu release whose rules are taken, instead of the one the dump shows: 0.0.42.1.
-    #[arg(long, value_name = "VERSION", value_parser = compiler)]
-    pub compiler: Option<RuleSet>,
+    format: Format,
 }
 
-/// The formats of `hlolint verify`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+enum Format {
     /// For a person.
     #[default]
     Text,
@@ -51,13 +38,8 @@ pub enum Format {
 }
 
 /// Runs the command.
-pub fn run(args: &VerifyArgs) -> Exit {
-    let modules = match globs(&args.module) {
-        Ok(modules) => modules,
-        Err(message) => return usage_error(&message),
-    };
-    let options = Options { modules, ..Options::default() };
-    let report = report(args, &options);
+pub fn run(args: &VerifyArgs) -> Result<Exit, String> {
+    let report = report(args.programs.open()?, &args.machine);
     for diagnostic in &report.diagnostics {
         output::eprint(&format!("error: {diagnostic}\n"));
     }
@@ -66,21 +48,15 @@ pub fn run(args: &VerifyArgs) -> Exit {
         Format::Json => render::verify::json(&report),
     };
     output::print(&written);
-    exit(&report)
+    Ok(exit(&report))
 }
 
-fn report(args: &VerifyArgs, options: &Options) -> Report {
-    let dump = dump::open(&args.paths, options);
+fn report(dump: Dump, machine: &Machine) -> Report {
     for (missing, count) in Missing::by_kind(&dump.missing) {
         let more = if count > 1 { format!(" (and {} more)", count - 1) } else { String::new() };
         output::eprint(&format!("note: {missing}{more}: {}\n", missing.help()));
     }
-    let settings = Settings {
-        chip: args.chip,
-        force_chip: args.force_chip,
-        compiler: args.compiler,
-        ..Settings::default()
-    };
+    let settings = machine.settings();
     let outcomes =
         parallel::map(dump.programs.iter().collect(), |program| verify(program, &settings));
     let (mut modules, mut not_compared) = (Vec::new(), Vec::new());

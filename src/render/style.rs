@@ -1,7 +1,6 @@
 //! Colours. They are always written; the output stream drops them where they do not belong.
 
-use crate::report::Level;
-use crate::report::check::Verdict;
+use crate::report::{Level, Verdict};
 use anstyle::{AnsiColor, Effects, Style};
 
 const fn colour(colour: AnsiColor) -> Style {

@@ -1,7 +1,9 @@
 //! Results in; what a command says, as serialisable data, out.
 
 pub mod check;
+mod diagnostic;
 mod machine;
+mod module;
 pub mod parse;
 pub mod program;
 #[allow(clippy::module_inception, reason = "each command has a file of its name")]
@@ -13,3 +15,5 @@ pub use crate::config::{Unit, bytes, bytes_as_xla, fine_percent, percent, total_
 pub use crate::lint::{Cause, Finding, Group, Level, Remedy, Row, Source};
 pub use crate::log::{Category, Form, Incident, Row as TableRow, Size, printed};
 pub use crate::text::Excerpt;
+pub use diagnostic::Diagnostic;
+pub use module::{Hbm, MeshAxis, ModuleReport, Peak, Space, Verdict};

@@ -1,7 +1,7 @@
 //! One program through the pipeline: text → module → graph → memory analysis → findings.
 
-use super::check::{Diagnostic, Hbm, MeshAxis, ModuleReport, Peak, Space, Verdict};
 use super::machine::Machine;
+use super::{Diagnostic, Hbm, MeshAxis, ModuleReport, Peak, Space, Verdict};
 use crate::config::Settings;
 use crate::dump::{self, Program};
 use crate::graph::Dataflow;

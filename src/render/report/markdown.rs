@@ -1,9 +1,8 @@
 //! What `report` says as Markdown, for a comment or a job's summary.
 
 use super::{Options, Sort, kind, sorted, what};
-use crate::report::check::Verdict;
 use crate::report::report::{Module, Report};
-use crate::report::{bytes, bytes_as_xla, percent};
+use crate::report::{Verdict, bytes, bytes_as_xla, percent};
 use std::fmt::Write;
 
 /// The report as Markdown.

@@ -6,8 +6,8 @@ mod peak;
 
 use super::excerpt::{self, Place};
 use super::style::{self, paint};
-use crate::report::Level;
-use crate::report::check::{CheckReport, Diagnostic, ModuleReport, Verdict};
+use crate::report::check::CheckReport;
+use crate::report::{Diagnostic, Level, ModuleReport, Verdict};
 use std::fmt::Write;
 
 /// How wide a report is where nothing else is said.

@@ -2,8 +2,9 @@
 
 use super::{Options, finding, peak};
 use crate::render::style::{self, paint};
-use crate::report::check::{ModuleReport, Verdict};
-use crate::report::{Finding, Unit, bytes, bytes_as_xla, fine_percent, percent};
+use crate::report::{
+    Finding, ModuleReport, Unit, Verdict, bytes, bytes_as_xla, fine_percent, percent,
+};
 use std::fmt::Write;
 
 /// Everything about a module.

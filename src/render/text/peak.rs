@@ -2,8 +2,8 @@
 
 use super::Options;
 use crate::render::style::{self, paint};
-use crate::report::check::{ModuleReport, Peak};
 use crate::report::{Cause, Group, Row, Unit, percent, total_bytes};
+use crate::report::{ModuleReport, Peak};
 use std::fmt::Write;
 
 /// How many rows of a group are shown.

@@ -8,7 +8,8 @@ use crate::dump::Dump;
 use crate::hlo::{Attribute, InstructionId, Module as HloModule};
 use crate::lint::{Argument, Context, Source};
 use crate::memory::{Curve, live_bytes};
-use crate::report::check::{Diagnostic, ModuleReport, check_and};
+use crate::report::check::check_and;
+use crate::report::{Diagnostic, ModuleReport};
 use crate::target::tpu::mosaic::Kernels;
 use serde::Serialize;
 

@@ -3,7 +3,7 @@
 
 use crate::config::{bytes_as_xla, percent};
 use crate::log::{Category, Form, Incident, Size};
-use crate::report::check::ModuleReport;
+use crate::report::ModuleReport;
 use serde::Serialize;
 
 /// One thing to do.

@@ -6,7 +6,8 @@ use crate::dump::Dump;
 use crate::hlo::InstructionId;
 use crate::lint::{Context, Source};
 use crate::log::{Incident, Size};
-use crate::report::check::{CheckReport, ModuleReport, check_and};
+use crate::report::ModuleReport;
+use crate::report::check::{CheckReport, check_and};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
