@@ -70,29 +70,11 @@ fn the_readme_names_what_there_is() {
 
 #[test]
 fn the_rules_document_is_their_documentation() {
-    let mut text = String::from(
+    let text = format!(
         "# Rules\n\nWritten from the rules' own documentation by `UPDATE_DOCS=1 cargo test --test \
-         readme`; do not edit.\n\n| rule | level | finds |\n| --- | --- | --- |\n",
+         readme`; do not edit. A program that shows a rule, and the same one with the remedy, stand \
+         in `testdata/pairs/RULE`.\n\n{}",
+        hlolint::render::rules::markdown(&hlolint::report::rules::rules())
     );
-    let rules = hlolint::lint::all_rules();
-    for rule in rules {
-        let meta = rule.meta();
-        let (name, level) = (meta.name, meta.level.as_str());
-        writeln!(text, "| [{name}](#{name}) | {level} | {} |", meta.summary).unwrap();
-    }
-    for rule in rules {
-        let meta = rule.meta();
-        write!(text, "\n## {}\n", meta.name).unwrap();
-        for line in meta.documentation.lines() {
-            match line.split_once(": ").filter(|(head, _)| SECTIONS.contains(head)) {
-                Some((head, said)) => write!(text, "\n**{head}**: {said}\n").unwrap(),
-                None => writeln!(text, "{line}").unwrap(),
-            }
-        }
-        writeln!(text, "\nPairs: `testdata/pairs/{}`.", meta.name).unwrap();
-    }
     hold("docs/rules.md", &text);
 }
-
-const SECTIONS: [&str; 5] =
-    ["What it does", "Why it costs memory", "Example", "Remedy", "References"];

@@ -34,4 +34,8 @@ pub enum Command {
     Report(super::report::ReportArgs),
     /// Explain an error text or a compile log: what failed, by how much, what to do.
     Triage(super::triage::TriageArgs),
+    /// List the rules.
+    Rules(super::rules::RulesArgs),
+    /// Tell what a rule finds and what to do, or what a page of OpenXLA's error catalogue says.
+    Explain(super::rules::ExplainArgs),
 }

@@ -8,6 +8,7 @@ mod parse;
 mod print;
 mod progress;
 mod report;
+mod rules;
 mod select;
 mod triage;
 mod verify;
@@ -27,6 +28,8 @@ pub fn main() -> ExitCode {
         Command::Verify(args) => verify::run(args),
         Command::Report(args) => report::run(args),
         Command::Triage(args) => triage::run(args),
+        Command::Rules(args) => rules::list(args),
+        Command::Explain(args) => rules::run(args),
     };
     match exit {
         Ok(exit) => exit,

@@ -4,6 +4,7 @@ mod excerpt;
 pub mod json;
 pub mod parse;
 pub mod report;
+pub mod rules;
 mod style;
 pub mod text;
 pub mod triage;

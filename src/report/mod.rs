@@ -2,12 +2,14 @@
 
 pub mod check;
 mod diagnostic;
+pub mod explain;
 mod machine;
 mod module;
 pub mod parse;
 pub mod program;
 #[allow(clippy::module_inception, reason = "each command has a file of its name")]
 pub mod report;
+pub mod rules;
 pub mod triage;
 pub mod verify;
 
