@@ -68,17 +68,12 @@ pub struct Machine {
 impl Machine {
     /// The settings of a run that says no more than this.
     pub fn settings(&self) -> Settings {
-        self.over(Settings::default())
-    }
-
-    /// What this says, before what the settings say.
-    pub fn over(&self, settings: Settings) -> Settings {
         Settings {
-            chip: self.chip.or(settings.chip),
+            chip: self.chip,
             force_chip: self.force_chip,
-            hbm_bytes: self.hbm.or(settings.hbm_bytes),
+            hbm_bytes: self.hbm,
             compiler: self.compiler,
-            ..settings
+            ..Settings::default()
         }
     }
 }

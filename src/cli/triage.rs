@@ -1,6 +1,5 @@
 //! `hlolint triage`: explains an error text or a compile log.
 
-use super::config::ConfigFile;
 use super::exit::Exit;
 use super::select::Machine;
 use super::{output, progress};
@@ -31,9 +30,6 @@ pub struct TriageArgs {
     #[command(flatten)]
     machine: Machine,
 
-    #[command(flatten)]
-    config: ConfigFile,
-
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -54,7 +50,7 @@ pub fn run(args: &TriageArgs) -> Result<Exit, String> {
         args.dump.as_ref().map(|path| dump::open(std::slice::from_ref(path), &Options::default()));
     let programs = dump.as_ref().map_or(0, |dump| dump.programs.len());
     let progress = progress::bar(programs, "programs");
-    let settings = args.machine.over(args.config.load()?.file.settings);
+    let settings = args.machine.settings();
     let report = triage(source.label(), source.bytes(), dump.as_ref(), &settings, &|| {
         progress.inc(1);
     });

@@ -28,10 +28,14 @@ impl Argument {
     }
 }
 
-/// Whether the last key of a group's name is one that people give to a model's parameters.
+/// Whether the last key of a group's name, or the argument's own, is one that people give to a
+/// model's parameters: `state['params']`, `params['layer_0']`.
 pub fn names_parameters(group: &str) -> bool {
-    let key = last_key(group).to_ascii_lowercase();
-    ["param", "weight", "variable"].iter().any(|word| key.contains(word))
+    let argument = &group[..group.find(['[', '.']).unwrap_or(group.len())];
+    [last_key(group), argument].iter().any(|name| {
+        let name = name.to_ascii_lowercase();
+        ["param", "weight", "variable"].iter().any(|word| name.contains(word))
+    })
 }
 
 /// The key of `state['m']`: `m`.

@@ -1,7 +1,7 @@
 //! What is alive at the peak, grouped by cause. Arguments, results and constants live for the whole
 //! program; temporaries are told apart by where their data comes from and who keeps them.
 
-use super::cause::{self, Alive, Cause};
+use super::cause::{Alive, Cause};
 use super::stacked::Stacked;
 use super::{Argument, Context, Source};
 use crate::config::total_bytes;
@@ -70,12 +70,13 @@ impl Composition {
 
 /// Groups what is alive at the peak of HBM.
 pub(super) fn compose(context: &Context<'_>) -> Composition {
-    let Some(point) = context.hbm().peak_point else { return Composition::default() };
+    if context.hbm().peak_point.is_none() {
+        return Composition::default();
+    }
     let mut groups = whole_program(context);
-    let alive = cause::alive(context, point);
-    groups.extend(residuals(context, &alive));
+    groups.extend(residuals(context, &context.alive));
     for cause in [Cause::Gradient, Cause::ArgumentCopy, Cause::Activation, Cause::Other] {
-        groups.extend(plain_group(context, cause, &alive));
+        groups.extend(plain_group(context, cause, &context.alive));
     }
     groups.retain(|group| group.bytes > 0);
     // What is left over stands last, unless it is most of all.

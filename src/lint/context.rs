@@ -1,6 +1,8 @@
 //! What a rule sees: one program with its analyses, and helpers that all rules share.
 
 use super::TRADE_SHARE;
+use super::cause::{self, Alive};
+use super::finding::is_own_file;
 use super::materiality;
 use super::{
     Argument, Axis, Composition, Confidence, Finding, Location, Mesh, Meta, Provenance, Remedy,
@@ -55,6 +57,8 @@ pub struct Context<'a> {
     pub before_parameters: Vec<InstructionId>,
     /// The loops of the backward pass.
     pub backward_loops: Vec<InstructionId>,
+    /// The temporaries alive at the peak, each with its cause.
+    pub(super) alive: Vec<Alive>,
     /// What is alive at the peak.
     pub composition: Composition,
     lines: OnceCell<Vec<u32>>,
@@ -96,10 +100,13 @@ impl<'a> Context<'a> {
                 .map(|found| found.instruction)
                 .filter(|&id| module.metadata(id).is_some_and(|m| is_backward(m.op_name)))
                 .collect(),
+            alive: Vec::new(),
             composition: Composition::default(),
             lines: OnceCell::new(),
             values_of: OnceCell::new(),
         };
+        context.alive =
+            context.hbm().peak_point.map_or(Vec::new(), |at| cause::alive(&context, at));
         context.composition = composition::compose(&context);
         context
     }
@@ -284,6 +291,7 @@ impl<'a> Context<'a> {
             action: action.into(),
             required_bytes_after: Some(after),
             at_most,
+            recomputed_bytes: None,
             edits,
         })
     }
@@ -369,15 +377,10 @@ impl<'a> Context<'a> {
 /// else the innermost of all.
 fn source_in(module: &Module<'_>, instruction: InstructionId) -> Option<Source> {
     let metadata = module.metadata(instruction)?;
-    let own = |file: &str| {
-        !["site-packages", "dist-packages", "<frozen", "<string>"]
-            .iter()
-            .any(|part| file.contains(part))
-    };
     let location = module
         .frames
         .stack(metadata.stack_frame_id)
-        .find(|location| own(location.file))
+        .find(|location| is_own_file(location.file))
         .or_else(|| module.source(metadata))?;
     Some(Source {
         file: unescape(location.file),

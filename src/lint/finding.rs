@@ -2,10 +2,10 @@
 
 use crate::memory::{BufferId, Edit};
 use crate::text::Excerpt;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// How bad a finding is. Ordered: a note is the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Good to know.
@@ -75,6 +75,9 @@ pub struct Remedy {
     pub required_bytes_after: Option<u64>,
     /// Whether the program needs at most that (what else shrinks is the compiler's business).
     pub at_most: bool,
+    /// What computing values again may need on top of it, at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recomputed_bytes: Option<u64>,
     /// The change to what is in memory that stands behind the figure.
     #[serde(skip)]
     pub edits: Vec<Edit>,
@@ -87,6 +90,7 @@ impl Remedy {
             action: action.into(),
             required_bytes_after: None,
             at_most: false,
+            recomputed_bytes: None,
             edits: Vec::new(),
         }
     }
@@ -105,6 +109,19 @@ pub struct Source {
     /// Whether the line is that of the data's origin and not the instruction's own.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub inferred: bool,
+}
+
+impl Source {
+    /// Whether it lies in the user's files and not in installed packages.
+    pub fn is_own(&self) -> bool {
+        is_own_file(&self.file)
+    }
+}
+
+/// Whether a file is the user's and not one of installed packages.
+pub(super) fn is_own_file(file: &str) -> bool {
+    let foreign = ["site-packages", "dist-packages", "<frozen", "<string>"];
+    !foreign.iter().any(|part| file.contains(part))
 }
 
 impl std::fmt::Display for Source {

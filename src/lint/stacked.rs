@@ -4,6 +4,7 @@ use super::cause::is_backward_name;
 use super::{Context, Source};
 use crate::hlo::{ArrayShape, ComputationId, InstructionId, Module, Opcode};
 use crate::memory::Value;
+use smallvec::SmallVec;
 
 /// A buffer that a loop fills one slice an iteration.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +27,7 @@ pub(super) fn stacked(context: &Context<'_>, value: &Value) -> Option<Stacked> {
     let module = context.module;
     let buffer = context.profile.buffer(value.buffer);
     let mut found: Option<(InstructionId, u64)> = None;
-    let mut for_backward = false;
+    let mut loops: SmallVec<[InstructionId; 4]> = SmallVec::new();
     for &id in &buffer.values {
         let member = context.profile.value(id);
         let computation = module.instruction(member.instruction).computation;
@@ -34,21 +35,20 @@ pub(super) fn stacked(context: &Context<'_>, value: &Value) -> Option<Stacked> {
         else {
             continue;
         };
-        let is_backward = module
-            .metadata(around.instruction)
-            .is_some_and(|metadata| is_backward_name(metadata.op_name));
-        match slices(module, member.instruction, &member.index) {
-            Some(iterations) if found.is_none() => found = Some((around.instruction, iterations)),
-            None => for_backward |= is_backward,
-            _ => {}
+        loops.push(around.instruction);
+        if found.is_none()
+            && let Some(iterations) = slices(module, member.instruction, &member.index)
+        {
+            found = Some((around.instruction, iterations));
         }
     }
     let (filled_by, iterations) = found?;
-    for_backward |= match context.backward_loops.as_slice() {
-        [] => false,
-        [only] => *only != filled_by,
-        _ => true,
+    let is_backward = |id: InstructionId| {
+        module.metadata(id).is_some_and(|metadata| is_backward_name(metadata.op_name))
     };
+    // A loop that reads it shares its memory, unless a copy stands between.
+    let for_backward = loops.iter().any(|&id| id != filled_by && is_backward(id))
+        || !is_backward(filled_by) && context.backward_loops.iter().any(|&id| id != filled_by);
     Some(Stacked { filled_by, iterations, for_backward, source: context.source(filled_by) })
 }
 

@@ -1,8 +1,12 @@
 //! The rules, one file each.
 
-pub mod budget;
 pub mod debug_print;
+pub mod hbm_near_capacity;
 pub mod hbm_over_capacity;
 pub mod large_allocation;
+pub mod loop_copy;
+pub mod remat_exhausted;
 pub mod replicated_tensor;
 pub mod scoped_vmem;
+pub mod stacked_residuals;
+pub mod unrolled_layers;

@@ -46,6 +46,10 @@ fn with_figure(remedy: &Remedy, required_bytes: u64, options: Options) -> String
         unit.number(after),
         unit.as_str()
     );
+    let figure = match remedy.recomputed_bytes {
+        Some(more) => format!("{figure} (+{} at most to recompute)", unit.number(more)),
+        None => figure,
+    };
     let used = 9 + remedy.action.chars().count() + figure.chars().count();
     let gap = options.width.saturating_sub(used).max(2);
     format!("{}{}{figure}", remedy.action, " ".repeat(gap))
