@@ -40,7 +40,7 @@ fn rules_speak_of_the_reports_bytes() {
         // Gradients of 32 MiB of every layer (seven of them) until the optimizer's step.
         ("r26", "unrolled-layers", 1 << 30, 7 * 32 * MIB, "shard the gradients"),
         // Random bits in a column, 6 GiB each, that the compiler computes again.
-        ("r04", "remat-exhausted", 15 << 30, 12 << 30, "a smaller batch"),
+        ("r04", "remat-exhausted", 8 << 30, 12 << 30, "a smaller batch"),
     ];
     for (case, rule, hbm_bytes, bytes, remedy) in cases {
         let finding = finding(case, rule, hbm_bytes);
