@@ -130,13 +130,14 @@ def write_tables(tables):
 def main():
     rerun_inside()
     sys.path.insert(0, str(HERE))
+    import baseline
     import gpu_cpu
     import large
     import models
     only, failed, tables = set(sys.argv[1:]), {}, {}
     pairs = [importlib.import_module(path.stem) for path in sorted(HERE.glob("pairs*.py"))]
     for name, modules in (
-        ("dumps", [models]), ("gpu-cpu", [gpu_cpu]), ("pairs", pairs), ("large", [large]),
+        ("dumps", [models, baseline]), ("gpu-cpu", [gpu_cpu]), ("pairs", pairs), ("large", [large]),
     ):
         folder = TESTDATA / ("dumps" if name == "gpu-cpu" else name)
         programs = {}
