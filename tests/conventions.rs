@@ -6,6 +6,7 @@
 
 mod support;
 
+use hlolint::config::keys;
 use hlolint::lint::all_rules;
 use std::collections::BTreeSet;
 use std::fs;
@@ -43,6 +44,10 @@ fn every_rule_has_its_name_file_documentation_and_fixtures() {
         is_documented(name, meta.documentation);
         reads_well(&format!("{name}: summary"), meta.summary);
         assert!(!meta.reference.section.is_empty(), "{name} refers to no section");
+        for threshold in meta.thresholds {
+            let is_key = keys::RULE.key(threshold.name).is_some();
+            assert!(!is_key, "{name}: {} is a key of every rule", threshold.name);
+        }
     }
     for folder in ["src/lint/rules", "testdata/pairs"] {
         for entry in fs::read_dir(root().join(folder)).unwrap() {

@@ -77,7 +77,7 @@ fn rules_over_all_of_testdata() {
 #[test]
 fn the_same_bytes_twice() {
     for fixture in fixtures() {
-        let again = support::report(&fixture.path, &Settings::default());
+        let again = support::report(&fixture.path, &fixture.settings);
         let json = |report| render::json::pretty(report).unwrap();
         assert_eq!(json(&again), json(&fixture.report), "{}", fixture.name);
     }

@@ -1,9 +1,13 @@
 //! `hlolint check`: reads dump directories, prints the verdict and the findings.
 
+use super::baseline::Baselines;
+use super::config::ConfigFile;
 use super::exit::Exit;
+use super::judge::Judge;
 use super::select::{Machine, Programs};
 use super::{output, progress};
-use crate::config::{Materiality, Settings, parse_bytes};
+use crate::config::{FailOn, File};
+use crate::lint::known_rules;
 use crate::render;
 use crate::report::Level;
 use crate::report::check::check;
@@ -11,7 +15,7 @@ use clap::{Args, ValueEnum};
 
 /// Arguments of `hlolint check`.
 #[derive(Debug, Args)]
-#[command(after_help = "\
+#[command(mut_arg("paths", |paths| paths.required(false).required_unless_present("show_settings")), after_help = "\
 Exit codes: 0 no finding at or above --fail-on; 1 a finding; 2 wrong usage, or an input that could
 not be read (findings are printed all the same); 3 no HLO found.
 
@@ -25,25 +29,18 @@ pub struct CheckArgs {
     #[command(flatten)]
     machine: Machine,
 
-    /// HBM that something else uses: other live arrays, program code.
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "0")]
-    reserve: u64,
+    #[command(flatten)]
+    judge: Judge,
 
-    /// The most a program may need, where that is less than what the chip has.
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
-    max_total: Option<u64>,
+    #[command(flatten)]
+    config: ConfigFile,
 
-    /// The share of HBM from which a finding is a warning.
-    #[arg(long, value_name = "SHARE", default_value_t = Materiality::default().min_share)]
-    min_share: f64,
+    #[command(flatten)]
+    baselines: Baselines,
 
-    /// The size below which a finding is not reported.
-    #[arg(long, value_name = "SIZE", value_parser = parse_bytes, default_value = "1MiB")]
-    min_bytes: u64,
-
-    /// The level from which findings make the run fail.
-    #[arg(long, value_enum, default_value_t = FailOn::Warn)]
-    fail_on: FailOn,
+    /// Print the settings as a hlolint.toml and check nothing.
+    #[arg(long)]
+    show_settings: bool,
 
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -62,35 +59,21 @@ enum Format {
     Json,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum FailOn {
-    /// Notes, too.
-    Note,
-    /// Warnings and errors.
-    Warn,
-    /// Errors only.
-    Error,
-    /// Findings never make the run fail.
-    Never,
-}
-
-impl FailOn {
-    fn level(self) -> Option<Level> {
-        match self {
-            FailOn::Note => Some(Level::Note),
-            FailOn::Warn => Some(Level::Warn),
-            FailOn::Error => Some(Level::Error),
-            FailOn::Never => None,
-        }
-    }
-}
-
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Result<Exit, String> {
+    let config = args.config.load()?;
+    let baseline = config.baseline();
+    let file = settings(args, config.file)?;
+    if args.show_settings {
+        output::print(&crate::config::write(&file, &known_rules()));
+        return Ok(Exit::Clean);
+    }
+    let known = args.baselines.read(baseline)?;
     let dump = args.programs.open()?;
     let progress = progress::bar(dump.programs.len(), "programs");
-    let report = check(&dump, &settings(args), &|| progress.inc(1));
+    let mut report = check(&dump, &file.settings, &|| progress.inc(1));
     progress.finish_and_clear();
+    let all_known = args.baselines.apply(known.as_ref(), &mut report)?;
     output::eprint(&render::text::diagnostics(&report.diagnostics));
     match args.format {
         Format::Text => {
@@ -100,15 +83,24 @@ pub fn run(args: &CheckArgs) -> Result<Exit, String> {
         Format::Json => output::print_json(&report)?,
     }
     let fails = |level: Level| report.findings.iter().any(|finding| finding.level >= level);
-    let found = args.fail_on.level().is_some_and(fails);
+    let found = !all_known && fail_level(file.fail_on.unwrap_or_default()).is_some_and(fails);
     Ok(Exit::of(&report.diagnostics, found, report.modules.len()))
 }
 
-fn settings(args: &CheckArgs) -> Settings {
-    Settings {
-        reserve_bytes: args.reserve,
-        max_total_bytes: args.max_total,
-        materiality: Materiality { min_share: args.min_share, min_bytes: args.min_bytes },
-        ..args.machine.settings()
+/// What the file says, with what the command line says before it.
+fn settings(args: &CheckArgs, file: File) -> Result<File, String> {
+    Ok(File {
+        settings: args.judge.over(args.machine.over(file.settings))?,
+        fail_on: args.judge.fail_on().or(file.fail_on),
+        baseline: file.baseline,
+    })
+}
+
+fn fail_level(from: FailOn) -> Option<Level> {
+    match from {
+        FailOn::Note => Some(Level::Note),
+        FailOn::Warn => Some(Level::Warn),
+        FailOn::Error => Some(Level::Error),
+        FailOn::Never => None,
     }
 }

@@ -1,8 +1,11 @@
 //! The command line: one file a command, arguments in, exit code out. No analysis here.
 
 mod args;
+mod baseline;
 mod check;
+mod config;
 mod exit;
+mod judge;
 mod output;
 mod parse;
 mod print;

@@ -5,6 +5,7 @@ use super::exit::Exit;
 use crate::render;
 use serde::Serialize;
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 /// Writes to the output stream. Where it cannot be written (a full disk) the process ends as failed:
 /// half an answer must not pass for a whole one.
@@ -28,6 +29,28 @@ pub fn print(text: &str) {
 pub fn print_json<T: Serialize>(report: &T) -> Result<(), String> {
     let text = render::json::pretty(report).map_err(|error| error.to_string())?;
     print(&text);
+    Ok(())
+}
+
+/// Writes a file whole or not at all: what stood there before stays until all is written.
+///
+/// # Errors
+/// Why it cannot be written.
+pub fn write_file(path: &Path, text: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    // A link stays one: what it leads to is replaced.
+    let place = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if place.metadata().is_ok_and(|found| !found.is_file()) {
+        // A device or a pipe cannot be replaced.
+        return std::fs::write(&place, text).map_err(failed);
+    }
+    let directory = place.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut file = builder.tempfile_in(directory.unwrap_or(Path::new("."))).map_err(failed)?;
+    file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    file.persist(&place).map_err(|error| failed(error.error))?;
     Ok(())
 }
 

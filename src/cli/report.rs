@@ -1,5 +1,6 @@
 //! `hlolint report`: everything about the memory of each module.
 
+use super::config::ConfigFile;
 use super::exit::Exit;
 use super::select::{Machine, Programs};
 use super::{output, progress};
@@ -21,6 +22,9 @@ pub struct ReportArgs {
 
     #[command(flatten)]
     machine: Machine,
+
+    #[command(flatten)]
+    config: ConfigFile,
 
     /// The order of the buffer table.
     #[arg(long, value_enum, default_value_t = Sort::Size)]
@@ -76,10 +80,11 @@ fn rows(text: &str) -> Result<Rows, String> {
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<Exit, String> {
+    let settings = args.machine.over(args.config.load()?.file.settings);
     let dump = args.programs.open()?;
     let progress = progress::bar(dump.programs.len(), "programs");
     let options = report::Options { stacks: args.stack };
-    let report = report::report(&dump, &args.machine.settings(), options, &|| progress.inc(1));
+    let report = report::report(&dump, &settings, options, &|| progress.inc(1));
     progress.finish_and_clear();
     output::eprint(&render::text::diagnostics(&report.diagnostics));
     let options = render::report::Options {

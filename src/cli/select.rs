@@ -68,12 +68,17 @@ pub struct Machine {
 impl Machine {
     /// The settings of a run that says no more than this.
     pub fn settings(&self) -> Settings {
+        self.over(Settings::default())
+    }
+
+    /// What this says, before what the settings say.
+    pub fn over(&self, settings: Settings) -> Settings {
         Settings {
-            chip: self.chip,
+            chip: self.chip.or(settings.chip),
             force_chip: self.force_chip,
-            hbm_bytes: self.hbm,
+            hbm_bytes: self.hbm.or(settings.hbm_bytes),
             compiler: self.compiler,
-            ..Settings::default()
+            ..settings
         }
     }
 }

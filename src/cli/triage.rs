@@ -1,5 +1,6 @@
 //! `hlolint triage`: explains an error text or a compile log.
 
+use super::config::ConfigFile;
 use super::exit::Exit;
 use super::select::Machine;
 use super::{output, progress};
@@ -30,6 +31,9 @@ pub struct TriageArgs {
     #[command(flatten)]
     machine: Machine,
 
+    #[command(flatten)]
+    config: ConfigFile,
+
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -50,7 +54,7 @@ pub fn run(args: &TriageArgs) -> Result<Exit, String> {
         args.dump.as_ref().map(|path| dump::open(std::slice::from_ref(path), &Options::default()));
     let programs = dump.as_ref().map_or(0, |dump| dump.programs.len());
     let progress = progress::bar(programs, "programs");
-    let settings = args.machine.settings();
+    let settings = args.machine.over(args.config.load()?.file.settings);
     let report = triage(source.label(), source.bytes(), dump.as_ref(), &settings, &|| {
         progress.inc(1);
     });

@@ -1,7 +1,9 @@
 //! The settings of a run.
 
+use super::{Pattern, Place};
 use crate::target::Chip;
 use crate::target::tpu::RuleSet;
+use clap::ValueEnum;
 use std::collections::BTreeMap;
 
 /// When bytes matter.
@@ -45,6 +47,81 @@ pub enum RuleLevel {
     Error,
 }
 
+impl RuleLevel {
+    /// Every level.
+    pub const ALL: [RuleLevel; 4] =
+        [RuleLevel::Allow, RuleLevel::Note, RuleLevel::Warn, RuleLevel::Error];
+
+    /// The word in hlolint.toml.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RuleLevel::Allow => "allow",
+            RuleLevel::Note => "note",
+            RuleLevel::Warn => "warn",
+            RuleLevel::Error => "error",
+        }
+    }
+}
+
+/// The level from which findings make a run fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Notes, too.
+    Note,
+    /// Warnings and errors.
+    #[default]
+    Warn,
+    /// Errors only.
+    Error,
+    /// Findings never make the run fail.
+    Never,
+}
+
+impl FailOn {
+    /// Every level.
+    pub const ALL: [FailOn; 4] = [FailOn::Note, FailOn::Warn, FailOn::Error, FailOn::Never];
+
+    /// The word on the command line and in hlolint.toml.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FailOn::Note => "note",
+            FailOn::Warn => "warn",
+            FailOn::Error => "error",
+            FailOn::Never => "never",
+        }
+    }
+}
+
+/// Findings that are accepted. Every part that is given must match.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ignore {
+    /// The rule.
+    pub rule: String,
+    /// The module's name.
+    pub module: Option<Pattern>,
+    /// The framework's name of the operation.
+    pub op_name: Option<Pattern>,
+    /// The shape as findings print it: `f32[8,128]`.
+    pub shape: Option<String>,
+    /// Why it is accepted.
+    pub reason: String,
+    /// Where it is said.
+    pub place: Place,
+}
+
+/// What the programs of a name may need on each device.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Budget {
+    /// The modules.
+    pub module: Pattern,
+    /// The most that all allocations may take, in bytes.
+    pub max_total_bytes: Option<u64>,
+    /// The most that may be alive at the peak, in bytes.
+    pub max_peak_bytes: Option<u64>,
+    /// Where it is said.
+    pub place: Place,
+}
+
 /// What the user asked for, apart from paths and formats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
@@ -64,6 +141,10 @@ pub struct Settings {
     pub materiality: Materiality,
     /// What differs for single rules, by name.
     pub rules: BTreeMap<String, RuleSettings>,
+    /// Findings that are accepted.
+    pub ignores: Vec<Ignore>,
+    /// What programs may need.
+    pub budgets: Vec<Budget>,
 }
 
 impl Settings {

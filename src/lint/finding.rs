@@ -2,10 +2,10 @@
 
 use crate::memory::{BufferId, Edit};
 use crate::text::Excerpt;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// How bad a finding is. Ordered: a note is the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Good to know.

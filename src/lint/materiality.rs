@@ -9,7 +9,8 @@ pub const TRADE_SHARE: f64 = 0.9;
 /// The level of a finding, or `None` where it is not worth a word: too small, or not allowed to
 /// speak. A warning needs a share of the chip's HBM, unless the program does not fit.
 pub(super) fn level(context: &Context<'_>, meta: &Meta, finding: &Finding) -> Option<Level> {
-    let wanted = match context.settings.rules.get(meta.name).and_then(|rule| rule.level) {
+    let asked = context.settings.rules.get(meta.name).and_then(|rule| rule.level);
+    let wanted = match asked {
         Some(RuleLevel::Allow) => return None,
         Some(RuleLevel::Note) => Level::Note,
         Some(RuleLevel::Warn) => Level::Warn.min(finding.level),
@@ -25,7 +26,8 @@ pub(super) fn level(context: &Context<'_>, meta: &Meta, finding: &Finding) -> Op
     }
     let has_pressure = context.exceeded_bytes() > 0;
     let matters = match meta.kind {
-        _ if meta.preview => false,
+        // Who names a level wants to hear it.
+        _ if meta.preview && asked.is_none() => false,
         _ if finding.is_urgent => true,
         Kind::Limit => true,
         Kind::Waste => has_pressure || context.is_share(finding.bytes, materiality.min_share),

@@ -26,5 +26,5 @@ pub use host_transfer::{HostTransfer, TransferKind, host_transfers};
 pub use materiality::TRADE_SHARE;
 pub use mesh::{Axis, Mesh};
 pub use overlap::fold;
-pub use registry::rules as all_rules;
+pub use registry::{known_rules, rules as all_rules};
 pub use rule::{Kind, Meta, Rule, Threshold};

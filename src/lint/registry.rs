@@ -1,12 +1,14 @@
 //! All rules, in the order in which they speak: where two find the same bytes, the first wins.
 
-use super::{Rule, rules};
+use super::{Level, Rule, rules};
+use crate::config::{KnownRule, RuleLevel};
 
 /// Every rule.
 pub fn rules() -> &'static [&'static dyn Rule] {
     &[
         &rules::hbm_over_capacity::HbmOverCapacity,
         &rules::hbm_near_capacity::HbmNearCapacity,
+        &rules::budget::OverBudget,
         &rules::replicated_tensor::ReplicatedTensor,
         &rules::debug_print::DebugPrint,
         &rules::stacked_residuals::StackedResiduals,
@@ -16,4 +18,18 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &rules::scoped_vmem::ScopedVmem,
         &rules::large_allocation::LargeAllocation,
     ]
+}
+
+/// What a configuration may name: every rule and its thresholds.
+pub fn known_rules() -> Vec<KnownRule> {
+    let known = |rule: &&dyn Rule| KnownRule {
+        name: rule.meta().name,
+        level: match rule.meta().level {
+            Level::Note => RuleLevel::Note,
+            Level::Warn => RuleLevel::Warn,
+            Level::Error => RuleLevel::Error,
+        },
+        thresholds: rule.meta().thresholds.iter().map(|own| (own.name, own.default)).collect(),
+    };
+    rules().iter().map(known).collect()
 }

@@ -1,5 +1,6 @@
 //! What `check` says: one report a module, and the findings.
 
+use super::suppress::{self, Suppressed, SuppressedBy};
 use crate::config::Settings;
 use crate::dump::{Dump, Missing, parallel};
 use crate::lint::{Context, Finding, Level};
@@ -19,6 +20,9 @@ pub struct CheckReport {
     pub modules: Vec<ModuleReport>,
     /// Every finding, the worst first.
     pub findings: Vec<Finding>,
+    /// Findings that the user has accepted.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suppressed: Vec<Suppressed>,
     /// What could not be read, and other things a reader should know.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -27,6 +31,11 @@ impl CheckReport {
     /// How many findings are of a level.
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
+    }
+
+    /// How many findings were accepted in a way.
+    pub fn count_suppressed(&self, by: SuppressedBy) -> usize {
+        self.suppressed.iter().filter(|suppressed| suppressed.by == by).count()
     }
 
     /// The findings of each text, by its file.
@@ -62,6 +71,7 @@ pub fn check_and<T: Send>(
         schema: SCHEMA,
         modules: Vec::new(),
         findings: Vec::new(),
+        suppressed: Vec::new(),
         diagnostics: dump.diagnostics.iter().cloned().map(Diagnostic::from).collect(),
     };
     report.diagnostics.extend(missing(&dump.missing));
@@ -81,6 +91,7 @@ pub fn check_and<T: Send>(
     report
         .findings
         .sort_by(|a, b| (b.level, b.bytes).cmp(&(a.level, a.bytes)).then(a.file().cmp(&b.file())));
+    suppress::ignore(&mut report, settings);
     (report, more)
 }
 

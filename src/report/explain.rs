@@ -2,6 +2,7 @@
 //! OpenXLA's error catalogue are decision trees here, each leaf with the rules that look for it.
 
 use super::rules::RuleDoc;
+use crate::config::unknown;
 use crate::lint::all_rules;
 use serde::Serialize;
 
@@ -295,10 +296,7 @@ pub fn explain(name: &str) -> Result<Topic, String> {
     }
     let known = all_rules().iter().map(|rule| rule.meta().name);
     let known = known.chain(PAGES.iter().map(|page| page.code));
-    let near = known.map(|known| (strsim::damerau_levenshtein(name, known), known)).min();
-    let near = near.filter(|(distance, known)| *distance <= known.len() / 2);
-    let near = near.map(|(_, known)| format!(" did you mean '{known}'?")).unwrap_or_default();
-    Err(format!("no rule or error page '{name}';{near} `hlolint rules` lists all"))
+    Err(format!("{}; `hlolint rules` lists all", unknown("rule or error page", name, known)))
 }
 
 #[cfg(test)]

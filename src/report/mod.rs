@@ -1,5 +1,6 @@
 //! Results in; what a command says, as serialisable data, out.
 
+pub mod baseline;
 pub mod check;
 mod diagnostic;
 pub mod explain;
@@ -10,6 +11,7 @@ pub mod program;
 #[allow(clippy::module_inception, reason = "each command has a file of its name")]
 pub mod report;
 pub mod rules;
+pub mod suppress;
 pub mod triage;
 pub mod verify;
 

@@ -3,8 +3,9 @@
 // A helper of a test fails by panicking; not every test uses every helper.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
-use hlolint::config::Settings;
+use hlolint::config::{self, Settings};
 use hlolint::dump::{self, Dump, Options};
+use hlolint::lint::known_rules;
 use hlolint::report::check::{self, CheckReport};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,9 @@ pub struct Fixture {
     pub name: String,
     /// Its path from the folder of the crate, where tests run.
     pub path: PathBuf,
-    /// What `check` says of it with nothing else said.
+    /// What the hlolint.toml beside it says.
+    pub settings: Settings,
+    /// What `check` says of it with no more said than that.
     pub report: CheckReport,
 }
 
@@ -36,8 +39,9 @@ pub fn fixtures() -> &'static [Fixture] {
         }));
         let all: Vec<Fixture> = named
             .map(|(name, path)| {
-                let report = report(&path, &Settings::default());
-                Fixture { name, path, report }
+                let settings = settings(&path);
+                let report = report(&path, &settings);
+                Fixture { name, path, settings, report }
             })
             .collect();
         assert!(all.len() > 30, "testdata is not complete: {} directories", all.len());
@@ -49,6 +53,13 @@ pub fn fixtures() -> &'static [Fixture] {
 /// The fixture of this name.
 pub fn fixture(name: &str) -> &'static Fixture {
     fixtures().iter().find(|fixture| fixture.name == name).unwrap_or_else(|| panic!("no {name}"))
+}
+
+/// What the hlolint.toml in the folder of a pair says.
+fn settings(path: &Path) -> Settings {
+    let Some(file) = config::find_upward(path) else { return Settings::default() };
+    let (name, text) = (file.display().to_string(), fs::read_to_string(&file).unwrap());
+    config::read(&name, &text, &known_rules()).unwrap().settings
 }
 
 /// The folders in a folder, by name.

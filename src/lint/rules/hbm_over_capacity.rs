@@ -123,7 +123,7 @@ fn floor(context: &Context<'_>, available: u64) -> Vec<String> {
 }
 
 /// What to try for the largest group of buffers.
-fn remedies(context: &Context<'_>, available: u64) -> Vec<Remedy> {
+pub(super) fn remedies(context: &Context<'_>, available: u64) -> Vec<Remedy> {
     let Some(largest) = context.composition.groups.first() else {
         return vec![Remedy::new("smaller or fewer arguments, a smaller batch, or more devices")];
     };

@@ -1,5 +1,6 @@
 //! The rules, one file each.
 
+pub mod budget;
 pub mod debug_print;
 pub mod hbm_near_capacity;
 pub mod hbm_over_capacity;

@@ -7,6 +7,7 @@ mod peak;
 use super::excerpt::{self, Place};
 use super::style::{self, paint};
 use crate::report::check::CheckReport;
+use crate::report::suppress::SuppressedBy;
 use crate::report::{Diagnostic, Level, ModuleReport, Verdict};
 use std::fmt::Write;
 
@@ -138,10 +139,21 @@ fn last_line(out: &mut String, report: &CheckReport) {
             .map(|(count, word)| plural(count, word))
             .collect();
     if counts.is_empty() {
-        out.push_str("No findings.\n");
+        out.push_str("No findings.");
     } else {
-        _ = writeln!(out, "{}.", counts.join(", "));
+        _ = write!(out, "{}.", counts.join(", "));
     }
+    let accepted: Vec<String> =
+        [(SuppressedBy::Ignore, "ignored"), (SuppressedBy::Baseline, "known from the baseline")]
+            .into_iter()
+            .map(|(by, word)| (report.count_suppressed(by), word))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+    if !accepted.is_empty() {
+        _ = write!(out, "  {}.", accepted.join(", "));
+    }
+    out.push('\n');
 }
 
 /// Diagnostics, for the error stream.
