@@ -38,4 +38,6 @@ pub enum Command {
     Rules(super::rules::RulesArgs),
     /// Tell what a rule finds and what to do, or what a page of OpenXLA's error catalogue says.
     Explain(super::rules::ExplainArgs),
+    /// The scoped VMEM of Pallas kernels: how much each needs, of what, and what it may use.
+    Vmem(super::vmem::VmemArgs),
 }

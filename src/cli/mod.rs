@@ -15,6 +15,7 @@ mod rules;
 mod select;
 mod triage;
 mod verify;
+mod vmem;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -33,6 +34,7 @@ pub fn main() -> ExitCode {
         Command::Triage(args) => triage::run(args),
         Command::Rules(args) => rules::list(args),
         Command::Explain(args) => rules::run(args),
+        Command::Vmem(args) => vmem::run(args),
     };
     match exit {
         Ok(exit) => exit,

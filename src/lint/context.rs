@@ -13,7 +13,7 @@ use crate::graph::Dataflow;
 use crate::hlo::{InstructionId, Module, Opcode, ShapeId, ShapeIndex};
 use crate::memory::{Analysis, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId};
 use crate::target::Policy;
-use crate::target::tpu::mosaic::Circumstances;
+use crate::target::tpu::mosaic::{Circumstances, Estimate, Kernels, Records};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use xxhash_rust::xxh3::xxh3_64;
@@ -61,7 +61,10 @@ pub struct Context<'a> {
     pub(super) alive: Vec<Alive>,
     /// What is alive at the peak.
     pub composition: Composition,
+    /// What the compiler recorded of Pallas kernels.
+    pub kernel_records: Records,
     lines: OnceCell<Vec<u32>>,
+    estimates: OnceCell<Vec<(InstructionId, Estimate)>>,
     values_of: OnceCell<FxHashMap<InstructionId, Vec<ValueId>>>,
 }
 
@@ -102,7 +105,9 @@ impl<'a> Context<'a> {
                 .collect(),
             alive: Vec::new(),
             composition: Composition::default(),
+            kernel_records: Records::default(),
             lines: OnceCell::new(),
+            estimates: OnceCell::new(),
             values_of: OnceCell::new(),
         };
         context.alive =
@@ -296,6 +301,23 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// The Pallas kernels whose need of scoped VMEM is known, with what the compiler recorded of them.
+    pub fn kernel_estimates(&self) -> &[(InstructionId, Estimate)] {
+        self.estimates.get_or_init(|| {
+            let Some(circumstances) = self.kernels else { return Vec::new() };
+            let kernels = Kernels::new(self.module);
+            let estimate = |&id: &InstructionId| {
+                // A kernel that cannot be read is no finding.
+                let mut estimate = kernels.estimate(id, &circumstances).ok()?;
+                let name = self.module.instruction(id).name;
+                estimate.used_bytes =
+                    estimate.used_bytes.or_else(|| self.kernel_records.used_bytes(name));
+                Some((id, estimate))
+            };
+            kernels.ids().iter().filter_map(estimate).collect()
+        })
+    }
+
     /// The shape as the text prints it, without its layout: `f32[8,128]`.
     pub fn shape_text(&self, shape: ShapeId) -> String {
         shape_text(self.module, shape)
@@ -375,7 +397,7 @@ impl<'a> Context<'a> {
 
 /// The line that an instruction's metadata names: the innermost frame outside installed packages,
 /// else the innermost of all.
-fn source_in(module: &Module<'_>, instruction: InstructionId) -> Option<Source> {
+pub fn source_in(module: &Module<'_>, instruction: InstructionId) -> Option<Source> {
     let metadata = module.metadata(instruction)?;
     let location = module
         .frames
@@ -391,7 +413,7 @@ fn source_in(module: &Module<'_>, instruction: InstructionId) -> Option<Source> 
 }
 
 /// A shape as the text prints it, without layouts.
-pub(super) fn shape_text(module: &Module<'_>, shape: ShapeId) -> String {
+pub fn shape_text(module: &Module<'_>, shape: ShapeId) -> String {
     use crate::hlo::{Bound, Shape};
     match module.shapes.get(shape) {
         Shape::Array(array) | Shape::Buffer(array) => {

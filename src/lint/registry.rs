@@ -16,6 +16,9 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &rules::unrolled_layers::UnrolledLayers,
         &rules::remat_exhausted::RematExhausted,
         &rules::scoped_vmem::ScopedVmem,
+        &rules::scoped_vmem_near_limit::ScopedVmemNearLimit,
+        &rules::vmem_limit_over_capacity::VmemLimitOverCapacity,
+        &rules::vmem_block_misaligned::VmemBlockMisaligned,
         &rules::large_allocation::LargeAllocation,
     ]
 }

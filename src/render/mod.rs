@@ -9,3 +9,4 @@ mod style;
 pub mod text;
 pub mod triage;
 pub mod verify;
+pub mod vmem;

@@ -96,7 +96,7 @@ pub fn check_and<T: Send>(
 }
 
 /// What should be there and is not, each kind once with how many there are of it.
-fn missing(all: &[Missing]) -> Vec<Diagnostic> {
+pub(super) fn missing(all: &[Missing]) -> Vec<Diagnostic> {
     Missing::by_kind(all)
         .into_iter()
         .map(|(first, count)| Diagnostic {

@@ -14,6 +14,7 @@ pub mod rules;
 pub mod suppress;
 pub mod triage;
 pub mod verify;
+pub mod vmem;
 
 pub use crate::config::{Unit, bytes, bytes_as_xla, fine_percent, percent, total_bytes};
 pub use crate::lint::{Cause, Finding, Group, Level, Remedy, Row, Source};

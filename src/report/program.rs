@@ -3,11 +3,12 @@
 use super::machine::Machine;
 use super::{Diagnostic, Hbm, MeshAxis, ModuleReport, Peak, Space, Verdict};
 use crate::config::Settings;
-use crate::dump::{self, Program};
+use crate::dump::{self, Program, Stage};
 use crate::graph::Dataflow;
 use crate::hlo::Module;
 use crate::lint::{self, Capacity, Context, Finding, Row};
 use crate::memory::{Analysis, Exactness, MemoryProfile};
+use crate::target::tpu::mosaic::{Kernels, Records};
 use crate::target::{Backend, Policy, gpu};
 use crate::text::{self, Strictness};
 
@@ -44,8 +45,24 @@ pub fn analyse<T>(
     outcome
 }
 
+/// What the compiler recorded of Pallas kernels when it generated code: only that text has it. A text
+/// that cannot be read records nothing; the estimates stand without it.
+pub(super) fn kernel_records(program: &Program, module: &Module<'_>) -> Records {
+    if Kernels::new(module).ids().is_empty() || program.stage == Stage::AfterCodegen {
+        return Records::default();
+    }
+    let source = program.stage(Stage::AfterCodegen).and_then(|file| file.read().ok());
+    let parsed = source
+        .as_ref()
+        .and_then(|source| text::parse_with(source.text().ok()?, Strictness::Lenient).ok());
+    parsed.map_or_else(Records::default, |parsed| Records::of(&parsed.module))
+}
+
 /// Reads a text; what is wrong with it goes to the diagnostics.
-fn read<'s>(source: &'s dump::Source, diagnostics: &mut Vec<Diagnostic>) -> Option<Module<'s>> {
+pub(super) fn read<'s>(
+    source: &'s dump::Source,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Option<Module<'s>> {
     let text = match source.text() {
         Ok(text) => text,
         Err(error) => {
@@ -89,6 +106,19 @@ fn read<'s>(source: &'s dump::Source, diagnostics: &mut Vec<Diagnostic>) -> Opti
     }
 }
 
+/// A program that cannot be judged.
+pub(super) fn failed(program: &Program, message: String, help: &str) -> Diagnostic {
+    Diagnostic {
+        failed: true,
+        file: program.text.label().to_owned(),
+        line: None,
+        column: None,
+        message,
+        help: help.to_owned(),
+        excerpt: None,
+    }
+}
+
 /// The report, what else was asked for, and the findings.
 type Judged<T> = ((ModuleReport, T), Vec<Finding>);
 
@@ -99,17 +129,7 @@ fn judge<T>(
     settings: &Settings,
     then: impl Fn(&Context<'_>) -> T,
 ) -> Result<Judged<T>, Box<Diagnostic>> {
-    let failed = |message: String, help: &str| {
-        Box::new(Diagnostic {
-            failed: true,
-            file: program.text.label().to_owned(),
-            line: None,
-            column: None,
-            message,
-            help: help.to_owned(),
-            excerpt: None,
-        })
-    };
+    let failed = |message, help| Box::new(failed(program, message, help));
     let machine = Machine::of(program, module, settings)
         .map_err(|error| failed(error.message, error.help))?;
     let graph = Dataflow::new(module);
@@ -117,7 +137,7 @@ fn judge<T>(
     let analysis = Analysis::new(&graph, &machine.policy).map_err(cannot)?;
     let profile = analysis.profile(&[]).map_err(cannot)?;
     let capacity = capacity(&machine.policy, settings);
-    let context = Context::new(
+    let mut context = Context::new(
         module,
         before,
         &graph,
@@ -129,6 +149,7 @@ fn judge<T>(
         program.text.label(),
         capacity,
     );
+    context.kernel_records = kernel_records(program, module);
     let mut findings = Vec::new();
     for rule in lint::all_rules() {
         rule.check(&context, &mut findings);

@@ -426,6 +426,41 @@ def kernel_over_vmem(mesh):
     return kernel_program(mesh, 1024)
 
 
+def first_row_kernel(x_ref, out_ref, row_ref):
+    row_ref[:1, :] = x_ref[:1, :] * 2
+    out_ref[...] = x_ref[...] + jnp.sum(row_ref[:1, :])
+
+
+def one_step_kernel(x_ref, out_ref):
+    out_ref[...] = x_ref[...] * 3
+
+
+@program(
+    "two Pallas kernels: scratch of which one row is used, a grid of one step",
+    "what the compiler keeps and deletes of scratch and windows, recorded in after_codegen",
+    keep=("after_codegen.txt",),
+)
+def kernels_kept_and_deleted(mesh):
+    from jax.experimental.pallas import tpu as pltpu
+
+    def f(x):
+        rows = pl.BlockSpec((64, 384), lambda i: (i, 0))
+        x = pl.pallas_call(
+            first_row_kernel, out_shape=jax.ShapeDtypeStruct(x.shape, f32), grid=(8,),
+            in_specs=[rows], out_specs=rows, scratch_shapes=[pltpu.VMEM((16, 384), f32)],
+            name="first_row",
+        )(x)
+        # Half of each row: the block is not one run of tiles, so that it has a window.
+        half = pl.BlockSpec((512, 128), lambda i, j: (i, j))
+        y = pl.pallas_call(
+            one_step_kernel, out_shape=jax.ShapeDtypeStruct((512, 384), f32), grid=(1, 1),
+            in_specs=[half], out_specs=half, name="one_step",
+        )(jnp.tanh(x))
+        return y + y
+
+    return jax.jit(f), (sds((512, 384), f32, mesh),)
+
+
 # --- forms of dump directories -------------------------------------------------------------------
 
 

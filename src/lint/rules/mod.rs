@@ -9,5 +9,8 @@ pub mod loop_copy;
 pub mod remat_exhausted;
 pub mod replicated_tensor;
 pub mod scoped_vmem;
+pub mod scoped_vmem_near_limit;
 pub mod stacked_residuals;
 pub mod unrolled_layers;
+pub mod vmem_block_misaligned;
+pub mod vmem_limit_over_capacity;

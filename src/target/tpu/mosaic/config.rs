@@ -63,6 +63,9 @@ pub struct Colour {
     /// The memory.
     #[serde(default)]
     pub color: Number,
+    /// Which result of several.
+    #[serde(default)]
+    pub shape_index: Vec<Number>,
 }
 
 /// A number, quoted or not; 0 where it is none.

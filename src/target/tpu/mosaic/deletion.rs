@@ -2,6 +2,7 @@
 //! DELETED, and section 11).
 
 use super::buffers::{Access, Accesses, Act, Range};
+use super::bytecode::Dimensions;
 use super::kernel::Kernel;
 use super::operation::Kind;
 use super::padding;
@@ -150,7 +151,11 @@ fn fate(
         list.iter().all(|access| access.range.is_some())
             && reads_follow(list, accesses, is_live_read, false, lies_inside)
     } else {
-        is_whole && reads_follow(list, accesses, is_live_read, true, |read, stored| read == stored)
+        // A part of the buffer is handed on where the part is whole registers, too.
+        is_whole
+            && reads_follow(list, accesses, is_live_read, true, |read, stored| {
+                read == stored && is_whole_part(kernel, buffer, read, rules)
+            })
     };
     if handed_on { Fate::Forwarded } else { Fate::Kept }
 }
@@ -196,6 +201,13 @@ fn reads_follow(
         }
     }
     true
+}
+
+/// Whether a range of a buffer is itself a buffer of whole registers.
+fn is_whole_part(kernel: &Kernel<'_>, buffer: u32, range: &Range, rules: Rules) -> bool {
+    let Some(memref) = kernel.memref(buffer) else { return false };
+    let part: Dimensions = range.iter().map(|&(_, size)| size).collect();
+    padding::is_whole_part(&memref, &part, rules.has_wide_16_bit_tiles)
 }
 
 fn lies_inside(inner: &Range, outer: &Range) -> bool {

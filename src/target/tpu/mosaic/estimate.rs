@@ -4,9 +4,11 @@ use super::bytecode::DYNAMIC;
 use super::config::{self, Config};
 use super::constants::Constants;
 use super::deletion::{self, Fate};
+use super::index_map::{self, Movement};
 use super::kernel::{self, Kernel, MemRef, Space};
+use super::operation::Kind;
 use super::padding::{self, Tile};
-use super::{Unknown, buffers, index_map, internal, scopes};
+use super::{Unknown, buffers, internal, scopes};
 use crate::hlo::{ArrayShape, InstructionId, Module, Shape, ShapeId};
 use crate::target::tpu::{Chip, RuleSet, space};
 use base64::Engine;
@@ -22,6 +24,13 @@ pub struct Circumstances {
     pub rules: RuleSet,
     /// The flag `xla_tpu_scoped_vmem_limit_kib` in bytes, if it is set.
     pub flag_limit_bytes: Option<u64>,
+}
+
+impl Default for Circumstances {
+    /// Nothing known: the newest rules.
+    fn default() -> Circumstances {
+        Circumstances { chip: None, rules: RuleSet::NEWEST, flag_limit_bytes: None }
+    }
 }
 
 /// Where a limit comes from.
@@ -74,10 +83,31 @@ pub struct WindowEstimate {
     pub padding_bytes: u64,
     /// The compiler deletes the window.
     pub is_deleted: bool,
-    /// The grid dimension that moves each dimension of the block, where one alone does.
-    pub grid_dimensions: Vec<Option<usize>>,
+    /// What moves each dimension of the block; empty without an index map.
+    pub movements: Vec<Movement>,
+    /// For each grid dimension whether the block moves with it.
+    pub depends_on: Vec<bool>,
+    /// Whether it has one buffer whatever the grid: `pl.Buffered(1)`, or a whole operand.
+    pub is_single: bool,
+    /// Whether the program keeps the array in VMEM.
+    pub is_placed: bool,
+    /// Bits of an element.
+    pub element_bits: u64,
     /// The tile of its last two dimensions.
     pub tile: Tile,
+}
+
+/// A scratch operand in VMEM.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScratchEstimate {
+    /// Sizes, the most major first.
+    pub dimensions: Vec<u64>,
+    /// Bits of an element.
+    pub element_bits: u64,
+    /// Its bytes, padding included.
+    pub bytes: u64,
+    /// The compiler deletes it.
+    pub is_deleted: bool,
 }
 
 /// What a kernel needs of scoped VMEM.
@@ -89,6 +119,8 @@ pub struct Estimate {
     pub grid: Vec<Option<u64>>,
     /// Windows, operands first.
     pub windows: Vec<WindowEstimate>,
+    /// Scratch operands.
+    pub scratch: Vec<ScratchEstimate>,
     /// Bytes of all scratch operands, before any is deleted.
     pub scratch_bytes: u64,
     /// The same and all windows.
@@ -119,6 +151,8 @@ pub struct Estimate {
     /// Whether the kernel has a matrix multiplication on values of 64 registers or more: those
     /// usually spill.
     pub has_large_matmul: bool,
+    /// Whether it reduces values of 64 registers or more: those spill now and then.
+    pub has_large_reduction: bool,
     /// Whether operands have layouts with tiles: without them placement is not decided yet and the
     /// windows are an upper bound.
     pub has_tiles: bool,
@@ -165,8 +199,15 @@ struct Call<'a, 'src> {
     circumstances: &'a Circumstances,
 }
 
-/// Whether each index map is constant: windows may share one.
-type IndexMaps = FxHashMap<u32, bool>;
+/// What is known of each index map: windows may share one.
+type IndexMaps = FxHashMap<u32, IndexMap>;
+
+#[derive(Clone, Default)]
+struct IndexMap {
+    is_constant: bool,
+    movements: Vec<Movement>,
+    depends_on: Vec<bool>,
+}
 
 /// An operand or result: its number and its shape.
 type Leaf = (Role, usize, ShapeId);
@@ -186,7 +227,7 @@ impl Call<'_, '_> {
         for (at, (&leaf, argument)) in leaves.iter().zip(arguments.clone()).enumerate() {
             windows.push(self.window(at, leaf, argument, &grid, &mut maps)?);
         }
-        let scratch = self.scratch()?;
+        let mut scratch = self.scratch()?;
         let allocations = scopes::allocations(kernel)?;
         let constants = Constants::new(kernel, &grid);
         let in_vmem = |value: u32| self.is_in_vmem(value, &leaves);
@@ -195,16 +236,14 @@ impl Call<'_, '_> {
             .clone()
             .zip(0..)
             .filter(|&(_, at)| {
-                windows.get(at).is_some_and(|window| {
-                    window.role == Role::Operand && window.bytes > 0 && self.is_placed(window.shape)
-                })
+                windows.get(at).is_some_and(|window| window.bytes > 0 && window.is_placed)
             })
             .collect();
         let candidates: Vec<u32> = scratch
             .iter()
-            .chain(&allocations)
             .map(|&(value, _)| value)
-            .chain(placed_windows.iter().map(|&(value, _)| value))
+            .chain(allocations.iter().map(|&(value, _)| value))
+            .chain(placed_windows.iter().filter(|&&(_, at)| is_operand(&windows, at)).map(|w| w.0))
             .collect();
         let rules = deletion::Rules {
             copies_are_loads: has_vector_copies(self.circumstances.rules),
@@ -212,7 +251,8 @@ impl Call<'_, '_> {
         };
         let live = deletion::liveness(kernel, &accesses, &candidates, rules);
         for (value, at) in placed_windows {
-            let goes = live.fate(value) == Fate::Dead
+            let is_dead = is_operand(&windows, at) && live.fate(value) == Fate::Dead;
+            let goes = is_dead
                 || grid.iter().all(|&size| size == 1)
                     && kernel.memref(value).is_some_and(|memref| {
                         padding::is_whole_registers(&memref, rules.has_wide_16_bit_tiles)
@@ -237,8 +277,14 @@ impl Call<'_, '_> {
         let run_scoped_bytes = scopes::peak_bytes(kernel, &bytes_of);
         let kept_run_scoped =
             scopes::peak_bytes(kernel, &|value| if is_kept(value) { bytes_of(value) } else { 0 });
-        let scratch_bytes = sum(scratch.iter().map(|&(_, bytes)| bytes))?;
-        let kept_scratch = sum(scratch.iter().filter(|s| is_kept(s.0)).map(|&(_, bytes)| bytes))?;
+        for (value, scratch) in &mut scratch {
+            scratch.is_deleted = !is_kept(*value);
+        }
+        let scratch: Vec<ScratchEstimate> =
+            scratch.into_iter().map(|(_, scratch)| scratch).collect();
+        let scratch_bytes = sum(scratch.iter().map(|scratch| scratch.bytes))?;
+        let kept_scratch =
+            sum(scratch.iter().filter(|scratch| !scratch.is_deleted).map(|scratch| scratch.bytes))?;
         let windows_bytes = sum(windows.iter().map(|window| window.bytes))?;
         let kept_windows =
             sum(windows.iter().filter(|w| !w.is_deleted).map(|window| window.bytes))?;
@@ -269,6 +315,7 @@ impl Call<'_, '_> {
                 .saturating_add(internal_bytes)
                 .saturating_sub(total_bytes),
             windows,
+            scratch,
             scratch_bytes,
             scratch_plus_windows_bytes,
             run_scoped_bytes,
@@ -282,6 +329,7 @@ impl Call<'_, '_> {
             exceeds,
             quoted_bytes,
             has_large_matmul: self.has_large_matmul(),
+            has_large_reduction: self.has_large_reduction(),
             has_tiles: leaves.iter().any(|leaf| self.has_tiles(leaf.2)),
             is_newer_dialect: kernel.is_newer_dialect,
         })
@@ -365,7 +413,11 @@ impl Call<'_, '_> {
             bytes: 0,
             padding_bytes: 0,
             is_deleted: false,
-            grid_dimensions: Vec::new(),
+            movements: Vec::new(),
+            depends_on: Vec::new(),
+            is_single: false,
+            is_placed: self.is_placed(shape),
+            element_bits: 0,
             tile: Tile { rows: 1, lanes: 1 },
         };
         let Some(memref) = memref.filter(|memref| memref.space == Space::Vmem) else {
@@ -394,13 +446,15 @@ impl Call<'_, '_> {
             padding::window_bytes(&window.block, window.tile, bits).ok_or(unknown.clone())?;
         let real = window.block.iter().try_fold(bits, |bits, &size| bits.checked_mul(size));
         window.padding_bytes = window.padded_bytes.saturating_sub(real.unwrap_or(0).div_ceil(8));
-        window.buffers = self.buffers(parameters, grid, maps);
-        if let Some(function) = parameters.index_map {
-            window.grid_dimensions = index_map::grid_dimensions(self.kernel, function);
-        }
+        window.element_bits = bits;
+        window.is_single =
+            grid.is_empty() || parameters.block.is_none() || parameters.is_synchronous;
+        let map = self.index_map(parameters, grid, maps);
+        window.buffers = if window.is_single || map.is_constant { 1 } else { 2 };
+        (window.movements, window.depends_on) = (map.movements, map.depends_on);
         let is_contiguous = !is_partial
             && padding::is_contiguous(&sizes, &window.block, window.tile, role == Role::Result);
-        if self.is_placed(shape) && is_contiguous {
+        if window.is_placed && is_contiguous {
             window.buffers = 0;
         }
         window.bytes = window
@@ -411,26 +465,32 @@ impl Call<'_, '_> {
         Ok(window)
     }
 
-    fn buffers(&self, window: &kernel::Window, grid: &[i64], maps: &mut IndexMaps) -> u64 {
-        if grid.is_empty() || window.block.is_none() || window.is_synchronous {
-            return 1;
-        }
-        let is_constant = window.index_map.is_some_and(|function| {
-            *maps
-                .entry(function)
-                .or_insert_with(|| index_map::is_constant(self.kernel, function, grid))
+    fn index_map(&self, window: &kernel::Window, grid: &[i64], maps: &mut IndexMaps) -> IndexMap {
+        let Some(function) = window.index_map else { return IndexMap::default() };
+        let map = maps.entry(function).or_insert_with(|| IndexMap {
+            is_constant: index_map::is_constant(self.kernel, function, grid),
+            movements: index_map::movements(self.kernel, function),
+            depends_on: (0..grid.len())
+                .map(|dimension| index_map::depends_on(self.kernel, function, dimension))
+                .collect(),
         });
-        if is_constant { 1 } else { 2 }
+        map.clone()
     }
 
-    /// Scratch operands in VMEM: values with bytes.
-    fn scratch(&self) -> Result<Vec<(u32, u64)>, Unknown> {
+    /// Scratch operands in VMEM, by value.
+    fn scratch(&self) -> Result<Vec<(u32, ScratchEstimate)>, Unknown> {
         let mut found = Vec::new();
         for value in self.kernel.scratch_arguments() {
             let memref = self.kernel.memref(value).filter(|memref| memref.space == Space::Vmem);
             let Some(memref) = memref else { continue };
-            let bytes = padding::scratch_bytes(&memref);
-            found.push((value, bytes.ok_or(Unknown::Size { what: "a scratch operand" })?));
+            let unknown = || Unknown::Size { what: "a scratch operand" };
+            let scratch = ScratchEstimate {
+                bytes: padding::scratch_bytes(&memref).ok_or_else(unknown)?,
+                dimensions: padding::sizes(&memref.dimensions).ok_or_else(unknown)?,
+                element_bits: memref.element_bits.ok_or_else(unknown)?,
+                is_deleted: false,
+            };
+            found.push((value, scratch));
         }
         Ok(found)
     }
@@ -470,10 +530,11 @@ impl Call<'_, '_> {
                 leaf.0 == Role::Operand && u64::try_from(leaf.1) == Ok(colour.operand_index.0)
             })
         });
-        let has_results = colours.output_memory_space_colors.iter().any(is_vmem);
-        let results = leaves
-            .iter()
-            .filter(|leaf| has_results && leaf.0 == Role::Result && self.is_placed(leaf.2));
+        let results = colours.output_memory_space_colors.iter().filter(|colour| is_vmem(colour));
+        let results = results.filter_map(|colour| {
+            let number = colour.shape_index.first().map_or(0, |number| number.0);
+            leaves.iter().find(|leaf| leaf.0 == Role::Result && u64::try_from(leaf.1) == Ok(number))
+        });
         operands
             .chain(results)
             .filter_map(|leaf| crate::target::tpu::padded_bytes(self.array(leaf.2)?))
@@ -492,11 +553,18 @@ impl Call<'_, '_> {
         }
     }
 
+    fn has_large_reduction(&self) -> bool {
+        let reductions =
+            self.kernel.ir.operations.iter().filter(|operation| operation.kind == Kind::Reduction);
+        reductions
+            .flat_map(|operation| self.kernel.ir.operands(operation))
+            .filter_map(|&value| self.kernel.vector_bytes(value))
+            .any(|bytes| bytes >= LARGE_BYTES)
+    }
+
     /// Whether a matrix is multiplied in a kernel that has a value of 64 registers or more
     /// (measured: facts, mosaic-vmem section 5, when to expect spills).
     fn has_large_matmul(&self) -> bool {
-        use super::operation::Kind;
-        const LARGE_BYTES: u64 = 64 * 4096;
         let operations = &self.kernel.ir.operations;
         operations.iter().any(|operation| operation.kind == Kind::Matmul)
             && operations
@@ -506,6 +574,13 @@ impl Call<'_, '_> {
                 .any(|bytes| bytes >= LARGE_BYTES)
     }
 }
+
+fn is_operand(windows: &[WindowEstimate], at: usize) -> bool {
+    windows.get(at).is_some_and(|window| window.role == Role::Operand)
+}
+
+/// A value of 64 registers.
+const LARGE_BYTES: u64 = 64 * 4096;
 
 /// The sum of the first scopes that is above a limit; of all where none is.
 fn passed(scopes: &[u64], limit: u64) -> u64 {
@@ -586,6 +661,48 @@ mod tests {
             assert_eq!((found.exceeds, found.quoted_bytes), (exceeds, quoted));
             assert_eq!(found.limit_bytes, Some(16 * MIB));
         }
+    }
+
+    /// Scratch of which a part is used is kept; windows of arrays in VMEM go where the grid has one
+    /// step. The totals are those that the compiler recorded.
+    #[test]
+    fn kept_and_deleted_as_recorded() {
+        const KEPT: &str = dump!(
+            "dumps/kernels_kept_and_deleted/module_0000.jit_f.cl_1014260217.after_codegen.txt"
+        );
+        let parsed = crate::text::parse(KEPT).unwrap();
+        let kernels = Kernels::new(&parsed.module);
+        let circumstances = Circumstances { chip: Some(Chip::V5e), ..Circumstances::default() };
+        let mut totals = Vec::new();
+        for &id in kernels.ids() {
+            let found = kernels.estimate(id, &circumstances).unwrap();
+            assert_eq!(Some(found.total_bytes), found.used_bytes, "{}", found.name);
+            totals.push((found.name, found.total_bytes, found.deleted_bytes));
+        }
+        totals.sort();
+        let wanted = [("first_row", 221_184, 0), ("one_step", 0, 524_288)];
+        assert_eq!(totals, wanted.map(|(name, total, gone)| (name.to_owned(), total, gone)));
+    }
+
+    /// What the program itself puts into VMEM counts beside the limit: by operand number and by the
+    /// result's place in the tuple.
+    #[test]
+    fn coloured_operands_and_results() {
+        let coloured = OVER
+            .replacen(
+                "\"input_memory_space_colors\":[]",
+                "\"input_memory_space_colors\":[{\"operand_index\":\"1\",\"color\":1}]",
+                1,
+            )
+            .replacen(
+                "\"output_memory_space_colors\":[]",
+                "\"output_memory_space_colors\":[{\"color\":1}]",
+                1,
+            );
+        assert!(coloured != OVER);
+        let array = 8192 * 2048 * 4;
+        assert_eq!(first(OVER, Chip::V5e).unwrap().coloured_bytes, 0);
+        assert_eq!(first(&coloured, Chip::V5e).unwrap().coloured_bytes, 2 * array);
     }
 
     fn body(text: &str) -> Vec<u8> {

@@ -42,6 +42,17 @@ impl<'m, 'src> Kernels<'m, 'src> {
         &self.ids
     }
 
+    /// The calls of kernels of any machine, in text order: also those of which there is no estimate.
+    pub fn ids_of_all_machines(&self) -> Vec<InstructionId> {
+        let target = |&id: &InstructionId| {
+            let is_call = self.module.opcode(id) == Opcode::CustomCall;
+            self.module.custom_call_target(id).filter(|_| is_call)
+        };
+        let is_kernel =
+            |id: &InstructionId| target(id).is_some_and(|t| t == TARGET || is_gpu_kernel(t));
+        self.module.ids().filter(is_kernel).collect()
+    }
+
     /// The fusion that a call stands in.
     pub fn fusion(&self, id: InstructionId) -> Option<InstructionId> {
         let computation = self.module.instruction(id).computation;

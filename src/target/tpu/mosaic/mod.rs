@@ -19,10 +19,17 @@ mod kernel;
 mod kernels;
 mod operation;
 mod padding;
+mod records;
 mod scopes;
+mod suggestion;
 mod unknown;
 
-pub use estimate::{Circumstances, Estimate, Exceeded, LimitSource, Role, WindowEstimate};
+pub use estimate::{
+    Circumstances, Estimate, Exceeded, LimitSource, Role, ScratchEstimate, WindowEstimate,
+};
+pub use index_map::Movement;
 pub use kernels::Kernels;
 pub use padding::Tile;
+pub use records::Records;
+pub use suggestion::{NewBlock, Suggestion};
 pub use unknown::Unknown;

@@ -130,25 +130,32 @@ pub fn sizes(dimensions: &[i64]) -> Option<Vec<u64>> {
 /// handed on without the memory (facts: mosaic-vmem section 11, correction 1). `is_large_tiled`:
 /// 16-bit types may have 16 rows.
 pub fn is_whole_registers(memref: &MemRef, has_wide_16_bit_tiles: bool) -> bool {
-    let (Some(bits), Some(sizes)) = (memref.element_bits, sizes(&memref.dimensions)) else {
+    is_whole_part(memref, &memref.dimensions, has_wide_16_bit_tiles)
+}
+
+/// Whether a part of such a size is: it lies in the tiles of the whole buffer.
+pub fn is_whole_part(memref: &MemRef, part: &[i64], has_wide_16_bit_tiles: bool) -> bool {
+    let (Some(bits), Some(whole), Some(part)) =
+        (memref.element_bits, sizes(&memref.dimensions), sizes(part))
+    else {
         return false;
     };
     let bits = scratch_bits(bits);
     let pack = packing(bits);
     let full = 8 * pack;
-    match sizes.as_slice() {
-        [.., rows, lanes] => {
+    match (whole.as_slice(), part.as_slice()) {
+        ([.., all_rows, _], [.., rows, lanes]) => {
             let large = match bits {
-                8 => rows.is_multiple_of(full),
-                16 => has_wide_16_bit_tiles && rows.is_multiple_of(16),
+                8 => all_rows.is_multiple_of(full),
+                16 => has_wide_16_bit_tiles && all_rows.is_multiple_of(16),
                 _ => false,
             };
-            let tile = if large { full } else { scratch_tile_rows(*rows, bits) };
+            let tile = if large { full } else { scratch_tile_rows(*all_rows, bits) };
             rows.is_multiple_of(tile) && lanes.is_multiple_of(LANES * (full / tile).max(1))
                 || *lanes == LANES && rows.is_multiple_of(full)
         }
-        [size] => size.is_multiple_of(1024 * pack),
-        [] => false,
+        ([_], [size]) => size.is_multiple_of(1024 * pack),
+        _ => false,
     }
 }
 
