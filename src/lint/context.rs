@@ -6,7 +6,7 @@ use super::finding::is_own_file;
 use super::materiality;
 use super::{
     Argument, Axis, Composition, Confidence, Finding, Location, Mesh, Meta, Provenance, Remedy,
-    Source, composition, is_backward, unescape,
+    Source, SparseCore, composition, is_backward, unescape,
 };
 use crate::config::Settings;
 use crate::graph::Dataflow;
@@ -43,6 +43,8 @@ pub struct Context<'a> {
     pub profile: &'a MemoryProfile,
     /// What Pallas kernels are judged by, on a TPU.
     pub kernels: Option<Circumstances>,
+    /// What SparseCores need of HBM, in a program with embedding tables there.
+    pub sparsecore: Option<SparseCore>,
     /// What the user asked for.
     pub settings: &'a Settings,
     /// The file the module was read from.
@@ -79,6 +81,7 @@ impl<'a> Context<'a> {
         analysis: &'a Analysis<'a, 'a>,
         profile: &'a MemoryProfile,
         kernels: Option<Circumstances>,
+        serialized_tables: u64,
         settings: &'a Settings,
         file: &'a str,
         capacity: Capacity,
@@ -91,6 +94,7 @@ impl<'a> Context<'a> {
             analysis,
             profile,
             kernels,
+            sparsecore: SparseCore::of(module, before, profile, kernels, serialized_tables),
             settings,
             file,
             capacity,
@@ -116,9 +120,16 @@ impl<'a> Context<'a> {
         context
     }
 
-    /// HBM.
+    /// HBM. What SparseCores need beside every allocation is part of what is required.
     pub fn hbm(&self) -> SpaceUsage {
-        self.profile.hbm().cloned().unwrap_or_default()
+        let mut usage = self.profile.hbm().cloned().unwrap_or_default();
+        usage.required_bytes = usage.required_bytes.saturating_add(self.sparsecore_bytes());
+        usage
+    }
+
+    /// What SparseCores need beside every allocation.
+    pub fn sparsecore_bytes(&self) -> u64 {
+        self.sparsecore.as_ref().map_or(0, SparseCore::bytes)
     }
 
     /// What is missing; 0 where the program fits or the capacity is not known.
@@ -280,7 +291,7 @@ impl<'a> Context<'a> {
     /// HBM bytes that the program needs after some edits; `None` where the model cannot tell.
     pub fn required_after(&self, edits: &[Edit]) -> Option<u64> {
         let profile = self.analysis.profile(edits).ok()?;
-        profile.hbm().map(|hbm| hbm.required_bytes)
+        profile.hbm().map(|hbm| hbm.required_bytes.saturating_add(self.sparsecore_bytes()))
     }
 
     /// A remedy with what the program needs after some edits; `None` where the model cannot tell or

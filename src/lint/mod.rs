@@ -15,6 +15,7 @@ mod recompute;
 mod registry;
 mod rule;
 pub mod rules;
+mod sparsecore;
 mod stacked;
 mod upstream;
 
@@ -29,3 +30,4 @@ pub use mesh::{Axis, Mesh};
 pub use overlap::fold;
 pub use registry::{known_rules, rules as all_rules};
 pub use rule::{Kind, Meta, Rule, Threshold};
+pub use sparsecore::SparseCore;

@@ -8,6 +8,7 @@ use super::{BufferId, Exactness, MemoryProfile, SpaceUsage, ValueId};
 use crate::hlo::{ArrayShape, InstructionId, Opcode, ShapeId, ShapeIndex, Sharding, ShardingKind};
 use crate::target::tpu::{Chip, default_layout};
 use crate::target::{Backend, natural_bytes};
+use rustc_hash::FxHashMap;
 
 /// Parameters and results of one device, less aliases, and the largest single value that no fusion can
 /// avoid and VMEM does not hold. No peak: nothing says what is alive when.
@@ -15,14 +16,15 @@ pub(super) fn lower_bound(analysis: &Analysis<'_, '_>, effective: &Effective) ->
     let mut usage = SpaceUsage::default();
     let mut largest = 0_u64;
     let mut profile = unplaced(analysis, effective);
+    let results = Results::of(analysis);
     let vmem_bytes = analysis.policy.chip.map_or(0, Chip::vmem_bytes);
     for buffer in analysis.buffers.ids() {
         let facts = &analysis.facts[buffer.0 as usize];
         if effective.is_removed(buffer) || facts.is_embedded || facts.is_table || facts.space != 0 {
             continue;
         }
-        let bytes = buffer_bytes(analysis, effective, &mut profile, buffer);
-        if is_elsewhere(analysis, buffer) {
+        let bytes = buffer_bytes(analysis, &results, effective, &mut profile, buffer);
+        if is_elsewhere(analysis, &results, buffer) {
             continue;
         }
         let add = |sum: &mut u64| *sum = sum.saturating_add(bytes);
@@ -56,13 +58,32 @@ pub(super) fn lower_bound(analysis: &Analysis<'_, '_>, effective: &Effective) ->
     profile
 }
 
+/// Where the values of the program's result stand in its shape.
+struct Results(FxHashMap<ValueId, u32>);
+
+impl Results {
+    fn of(analysis: &Analysis<'_, '_>) -> Results {
+        let held = analysis.values.all(analysis.graph.module().entry().root);
+        let mut offsets = FxHashMap::default();
+        for (offset, &value) in held.iter().enumerate() {
+            offsets.entry(value).or_insert(offset as u32);
+        }
+        Results(offsets)
+    }
+
+    /// The offset of the first place that holds a value.
+    fn offset(&self, value: ValueId) -> Option<u32> {
+        self.0.get(&value).copied()
+    }
+}
+
 /// Whether the header puts a parameter or result into another memory space than HBM.
-fn is_elsewhere(analysis: &Analysis<'_, '_>, buffer: BufferId) -> bool {
+fn is_elsewhere(analysis: &Analysis<'_, '_>, results: &Results, buffer: BufferId) -> bool {
     let shapes = &analysis.graph.module().shapes;
     let is_elsewhere =
         |shape| shapes.get(shape).array().is_some_and(|array| array.memory_space() != 0);
     let values = analysis.buffers.values(buffer).iter();
-    values.filter_map(|&value| stated_shape(analysis, value)).any(is_elsewhere)
+    values.filter_map(|&value| stated_shape(analysis, results, value)).any(is_elsewhere)
 }
 
 /// Bytes of the parameters that `buffer_donor` names.
@@ -82,6 +103,7 @@ fn donor_bytes(analysis: &Analysis<'_, '_>, profile: &MemoryProfile) -> u64 {
 /// The size of a buffer on one device; the profile learns it, too.
 fn buffer_bytes(
     analysis: &Analysis<'_, '_>,
+    results: &Results,
     effective: &Effective,
     profile: &mut MemoryProfile,
     buffer: BufferId,
@@ -92,7 +114,7 @@ fn buffer_bytes(
         let is_edited = effective.value_bytes(value) < analysis.sizes.bytes[value.0 as usize];
         let bytes = match is_edited {
             true => effective.value_bytes(value),
-            false => device_bytes(analysis, value),
+            false => device_bytes(analysis, results, value),
         };
         profile.values[value.0 as usize].size_bytes = bytes;
         largest = bytes.max(largest);
@@ -102,10 +124,10 @@ fn buffer_bytes(
 }
 
 /// The size of a value's part on one device, in the layout that it will get.
-fn device_bytes(analysis: &Analysis<'_, '_>, value: ValueId) -> u64 {
+fn device_bytes(analysis: &Analysis<'_, '_>, results: &Results, value: ValueId) -> u64 {
     let module = analysis.graph.module();
     let definition = analysis.values.definition(value);
-    let stated = stated_shape(analysis, value);
+    let stated = stated_shape(analysis, results, value);
     let shape = stated.unwrap_or_else(|| analysis.shape_of(value));
     let Some(array) = module.shapes.get(shape).array() else { return 0 };
     let mut array = array.clone();
@@ -113,6 +135,7 @@ fn device_bytes(analysis: &Analysis<'_, '_>, value: ValueId) -> u64 {
     let whole = match definition.is_phi {
         true => None,
         false => sharding_at(analysis, definition.instruction, definition.offset)
+            .or_else(|| sharding_as_result(analysis, results, value))
             .and_then(|sharding| split(&mut array, sharding)),
     };
     let bytes = bytes(analysis, &array);
@@ -135,7 +158,7 @@ fn bytes(analysis: &Analysis<'_, '_>, array: &ArrayShape) -> u64 {
 
 /// The shape that the header's `entry_computation_layout` gives a parameter or result of ENTRY: it
 /// has the layout that the program will get.
-fn stated_shape(analysis: &Analysis<'_, '_>, value: ValueId) -> Option<ShapeId> {
+fn stated_shape(analysis: &Analysis<'_, '_>, results: &Results, value: ValueId) -> Option<ShapeId> {
     let module = analysis.graph.module();
     let (parameters, result) = module.header.entry_computation_layout.as_ref()?;
     let definition = analysis.values.definition(value);
@@ -145,15 +168,21 @@ fn stated_shape(analysis: &Analysis<'_, '_>, value: ValueId) -> Option<ShapeId> 
     {
         let number = usize::try_from(module.parameter_number(id)?).ok()?;
         (*parameters.get(number)?, definition.offset)
-    } else if analysis.lives_out[value.0 as usize] {
-        let held = analysis.values.all(module.entry().root);
-        (*result, held.iter().position(|&held| held == value)? as u32)
     } else {
-        return None;
+        (*result, results.offset(value)?)
     };
     let found = *analysis.trees.nodes(shape).get(offset as usize)?;
     let dimensions = |shape| module.shapes.get(shape).array().map(|array| &array.dimensions);
     (dimensions(found)? == dimensions(analysis.shape_of(value))?).then_some(found)
+}
+
+/// The sharding that the program's results give a value, which its own instruction may not state.
+fn sharding_as_result<'a>(
+    analysis: &'a Analysis<'_, '_>,
+    results: &Results,
+    value: ValueId,
+) -> Option<&'a Sharding<'a>> {
+    sharding_at(analysis, analysis.graph.module().entry().root, results.offset(value)?)
 }
 
 fn sharding_at<'a>(

@@ -20,6 +20,8 @@ pub struct Machine {
     pub compiler: String,
     /// What Pallas kernels are judged by, on a TPU.
     pub kernels: Option<Circumstances>,
+    /// Embedding tables that SparseCores handle one after the other, by flag; 0 where it is not set.
+    pub serialized_tables: u64,
 }
 
 /// The user's settings contradict the dump.
@@ -78,14 +80,26 @@ impl Machine {
         let name = policy.card.map(|card| card.name().to_owned());
         let chip = name.or_else(|| found.map(|found| found.name.clone()));
         let compiler = format!("rules of {}: {why}", rules.releases());
-        Machine { policy, chip: chip.filter(|name| !name.is_empty()), compiler, kernels: None }
+        Machine {
+            policy,
+            chip: chip.filter(|name| !name.is_empty()),
+            compiler,
+            kernels: None,
+            serialized_tables: 0,
+        }
     }
 
     /// There is no limit but the one that the user states.
     fn cpu(settings: &Settings) -> Machine {
         let mut policy = Policy::cpu();
         policy.limit_bytes = settings.hbm_bytes;
-        Machine { policy, chip: None, compiler: "rules of XLA:CPU".to_owned(), kernels: None }
+        Machine {
+            policy,
+            chip: None,
+            compiler: "rules of XLA:CPU".to_owned(),
+            kernels: None,
+            serialized_tables: 0,
+        }
     }
 
     fn tpu(program: &Program, module: &Module<'_>, settings: &Settings) -> Machine {
@@ -110,13 +124,28 @@ impl Machine {
         let compiler = format!("rules of libtpu {} and later: {why}", rules.first_version());
         let flag_limit_bytes = if module.text.contains(KERNEL) { vmem_flag(program) } else { None };
         let kernels = Some(Circumstances { chip, rules, flag_limit_bytes });
+        let has_tables = TABLES.iter().any(|sign| module.text.contains(sign));
+        let serialized_tables = if has_tables { serialized(program) } else { 0 };
         let chip = chip.map(|chip| chip.name().to_owned());
-        Machine { policy, chip, compiler, kernels }
+        Machine { policy, chip, compiler, kernels, serialized_tables }
     }
 }
 
 /// The target of a call of a TPU kernel.
 const KERNEL: &str = "tpu_custom_call";
+
+/// Signs of embedding tables on SparseCores, before and after optimizations.
+const TABLES: [&str; 2] = ["SparseDenseMatmul", "OFFLOAD_EMBEDDING"];
+
+/// The flag `xla_sc_num_serialized_tables_to_optimize_hbm` of the compile; 0 where it is not set.
+fn serialized(program: &Program) -> u64 {
+    let flag = || {
+        let source = program.side(SideKind::TpuCompEnv)?.read().ok()?;
+        let flags = tpu_comp_env::parse(source.text().ok()?).ok()?;
+        flags.value("xla_sc_num_serialized_tables_to_optimize_hbm")?.parse().ok()
+    };
+    flag().unwrap_or(0)
+}
 
 /// The flag `xla_tpu_scoped_vmem_limit_kib` of the compile, in bytes; -1 and 0 mean the default.
 fn vmem_flag(program: &Program) -> Option<u64> {

@@ -80,6 +80,8 @@ pub struct Hbm {
     pub available_bytes: Option<u64>,
     /// What XLA compares with the capacity.
     pub required_bytes: u64,
+    /// What SparseCores need for embedding tables beside every allocation (part of `required_bytes`).
+    pub sparsecore_bytes: u64,
     /// All allocations.
     pub total_bytes: u64,
     /// Parameters, outputs and constants, and the temporaries alive at the peak.

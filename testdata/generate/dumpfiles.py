@@ -16,7 +16,12 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 
 # The number after `.cl_` in file names: which compiler really ran.
-BUILDS = {"0.0.52": "1014260217", "0.0.42.1": "933746096", "0.0.30": "831091709"}
+BUILDS = {
+    "0.0.52": "1014260217",
+    "0.0.42.1": "933746096",
+    "sparsecore": "933746096",
+    "0.0.30": "831091709",
+}
 
 # Stages and side files kept of every dump, by the end of the name.
 USUAL = (

@@ -21,6 +21,7 @@ REQUIREMENTS = {
     "0.0.52": "requirements.txt",
     "0.0.42.1": "requirements-0.0.42.1.txt",
     "0.0.30": "requirements-0.0.30.txt",
+    "sparsecore": "requirements-sparsecore.txt",
     "cuda12": "requirements-cuda12.txt",
 }
 JOBS = 2

@@ -6,6 +6,7 @@ mod layout;
 pub mod mosaic;
 mod release;
 pub mod space;
+pub mod sparsecore;
 mod tiling;
 
 pub use chip::Chip;

@@ -24,6 +24,7 @@ mod scopes;
 mod suggestion;
 mod unknown;
 
+pub use config::Number;
 pub use estimate::{
     Circumstances, Estimate, Exceeded, LimitSource, Role, ScratchEstimate, WindowEstimate,
 };
