@@ -437,9 +437,10 @@ fn parts_of_hbm_sum_up() {
             let name = fixture.name.as_str();
             let is_without_results = OLDER_COMPILER.contains(&name);
             assert_eq!(
-                hbm.total_bytes != hbm.required_bytes + hbm.thread_local_bytes,
+                hbm.total_bytes + hbm.sparsecore_bytes
+                    != hbm.required_bytes + hbm.thread_local_bytes,
                 is_without_results,
-                "{what}: total is required and thread-local"
+                "{what}: total and the SparseCores' part are required and thread-local"
             );
             assert_eq!(
                 hbm.total_bytes,

@@ -19,7 +19,8 @@ const DO_NOT_FIRE_YET: &[(&str, &str)] = &[];
 const MAY_PANIC: &[(&str, &str)] = &[];
 
 /// Words with a capital that a message may start with.
-const PROPER_NAMES: &[&str] = &["XLA", "HBM", "VMEM", "SMEM", "SparseCore", "Pallas", "JAX"];
+const PROPER_NAMES: &[&str] =
+    &["XLA", "HBM", "VMEM", "SMEM", "SparseCore", "SparseCores", "Pallas", "JAX"];
 
 /// Hosts that a file may name.
 const HOSTS: &[&str] = &["github.com", "openxla.org", "www.apache.org", "docs.jax.dev"];

@@ -81,6 +81,7 @@ pub struct Hbm {
     /// What XLA compares with the capacity.
     pub required_bytes: u64,
     /// What SparseCores need for embedding tables beside every allocation (part of `required_bytes`).
+    #[serde(skip_serializing_if = "is_none")]
     pub sparsecore_bytes: u64,
     /// All allocations.
     pub total_bytes: u64,
@@ -100,6 +101,12 @@ pub struct Hbm {
     pub temporaries_bytes: u64,
     /// Packing, alignment, tuple tables.
     pub fragmentation_bytes: u64,
+}
+
+/// Whether there is nothing to say.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 impl Hbm {

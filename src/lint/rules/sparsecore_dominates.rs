@@ -120,15 +120,10 @@ pub(super) fn table_name(context: &Context<'_>, call: &TableCall) -> String {
 fn remedies(context: &Context<'_>, part: &SparseCore) -> Vec<Remedy> {
     let mut remedies = Vec::new();
     let now = part.stack_bytes;
+    let rest = context.hbm().required_bytes.saturating_sub(part.bytes());
     let priced = |action: String, stack_bytes: u64| Remedy {
-        action,
-        required_bytes_after: Some(
-            (context.hbm().required_bytes)
-                .saturating_sub(part.bytes())
-                .saturating_add(part.with_stack(stack_bytes)),
-        ),
-        at_most: false,
-        edits: Vec::new(),
+        required_bytes_after: Some(rest.saturating_add(part.with_stack(stack_bytes))),
+        ..Remedy::new(action)
     };
     let mut halved = part.embeddings.clone();
     let most = halved.calls.iter().map(|call| call.max_unique).max().unwrap_or(0);

@@ -134,6 +134,13 @@ fn verdict(out: &mut String, module: &ModuleReport) {
             writeln!(out, "{least}{needed} needed{each}; {}", word("the capacity is not known"))
         }
     };
+    if hbm.sparsecore_bytes > 0 {
+        _ = writeln!(
+            out,
+            "of it {} for SparseCores, in no allocation of the text",
+            bytes_as_xla(hbm.sparsecore_bytes)
+        );
+    }
 }
 
 /// A size in the unit in which another reads best, where it does not vanish there.
