@@ -58,7 +58,7 @@ fn one(rule: &RuleDoc) -> String {
     text
 }
 
-/// Prose filled to the width; lines that start with a blank stay as they are.
+/// Prose filled to the width; lines that start with a blank stand alone.
 fn indented(said: &str) -> String {
     let options = || Options::new(WIDTH).initial_indent("  ").subsequent_indent("  ");
     let mut lines: Vec<String> = Vec::new();
@@ -72,7 +72,7 @@ fn indented(said: &str) -> String {
         }
     }
     let filled = lines.iter().map(|line| match line.starts_with(' ') {
-        true => format!("  {line}"),
+        true => textwrap::fill(line, options().subsequent_indent("      ")),
         false => textwrap::fill(line, options()),
     });
     filled.collect::<Vec<_>>().join("\n")
