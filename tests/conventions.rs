@@ -23,7 +23,8 @@ const PROPER_NAMES: &[&str] =
     &["XLA", "HBM", "VMEM", "SMEM", "SparseCore", "SparseCores", "Pallas", "JAX"];
 
 /// Hosts that a file may name.
-const HOSTS: &[&str] = &["github.com", "openxla.org", "www.apache.org", "docs.jax.dev"];
+const HOSTS: &[&str] =
+    &["github.com", "openxla.org", "www.apache.org", "docs.jax.dev", "docs.oasis-open.org"];
 
 #[test]
 fn every_rule_has_its_name_file_documentation_and_fixtures() {

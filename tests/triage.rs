@@ -52,6 +52,9 @@ fn every_form_of_message() {
         ("mosaic", 0, "kernel", "other", "", "", ""),
         ("run_time", 0, "runtime-oom", "device-allocation", "", "8.00M", "6.43M"),
         ("gpu", 0, "runtime-oom", "device-allocation", "", "214748364800", ""),
+        ("gpu_peak_buffers", 0, "runtime-oom", "device-allocation", "", "5251006464", ""),
+        ("vmem_preflight", 0, "vmem-capacity", "preflight", "", "91.20MB", "67.11MB"),
+        ("resharding", 0, "", "", "", "", ""),
         ("crash", 0, "crash", "other", "", "", ""),
         ("compiled", 0, "", "", "", "", ""),
         ("other_error", 2, "", "", "", "", ""),
@@ -90,6 +93,52 @@ fn tables_point_to_a_section() {
     let incident = &repeated["incidents"][0];
     assert!(incident["section"].as_str().unwrap().contains("scenario 3"), "4.00G of 15.75G");
     assert_eq!(incident["remat"]["reached_bytes"], 5_905_580_032_u64);
+}
+
+/// The table of an executable on a GPU, and its sums.
+#[test]
+fn peak_buffers_of_a_gpu() {
+    let incident = &json(&["logs/gpu_peak_buffers.log"])["incidents"][0];
+    let rows = incident["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[0]["size"]["text"], "4.89GiB");
+    assert_eq!(rows[0]["source"], "decode.py:175");
+    assert_eq!(rows[2]["shape"], "f16[2048,257152]");
+    assert_eq!(rows[2]["tag"], "parameter");
+    assert_eq!(incident["requirement"]["total"]["text"], "7.88GiB");
+    assert_eq!(incident["requirement"]["parts"].as_array().unwrap().len(), 4);
+}
+
+/// The partitioner's warnings are no failure: each value once, the largest first.
+#[test]
+fn reshardings_are_ranked() {
+    let report = json(&["logs/resharding.log"]);
+    let found = report["reshardings"].as_array().unwrap();
+    let of = |key: &str| found.iter().map(|one| one[key].clone()).collect::<Vec<Value>>();
+    assert_eq!(of("whole_bytes"), [Value::from(1_u64 << 30), 768.into(), Value::Null]);
+    assert_eq!(of("count"), [2, 1, 1]);
+    assert_eq!(found[0]["source"], "mixer.py:41");
+}
+
+/// The message names an instruction that is no kernel, and is cut behind it: the dump knows.
+#[test]
+fn scoped_vmem_of_what_is_no_kernel_is_a_bug_of_the_compiler() {
+    let message = |name: &str| {
+        format!(
+            "Ran out of memory in memory space vmem while allocating on stack for %{name}. Scoped \
+             allocation with size 20.00M and limit 16.00M exceeded scoped vmem limit by 4.00M."
+        )
+    };
+    let section = |name: &str, dump: &str| {
+        let mut command = Command::cargo_bin("hlolint").unwrap();
+        command.current_dir(testdata()).args(["check", dump, "--log", "-", "--format", "json"]);
+        let output = command.write_stdin(message(name)).output().unwrap();
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["log"]["incidents"][0]["section"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(section("fusion.27", "dumps/mlp_donated"), "E1001, a compiler bug");
+    assert_eq!(section("scaled_sum.1", "dumps/kernel_over_vmem"), "E1001, retune the kernel");
+    assert_eq!(section("gone.1", "dumps/mlp_donated"), "E1001, retune the kernel");
 }
 
 /// Every failing program of testdata: its own error names it, and needs what our figures say.

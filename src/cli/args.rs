@@ -40,4 +40,8 @@ pub enum Command {
     Explain(super::rules::ExplainArgs),
     /// The scoped VMEM of Pallas kernels: how much each needs, of what, and what it may use.
     Vmem(super::vmem::VmemArgs),
+    /// Completions for a shell.
+    Completions(super::completions::CompletionsArgs),
+    /// The manual, as pages for man.
+    Man(super::man::ManArgs),
 }

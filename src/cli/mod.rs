@@ -3,9 +3,12 @@
 mod args;
 mod baseline;
 mod check;
+mod completions;
 mod config;
 mod exit;
+mod format;
 mod judge;
+mod man;
 mod output;
 mod parse;
 mod print;
@@ -17,8 +20,10 @@ mod triage;
 mod verify;
 mod vmem;
 
+use crate::dump;
 use args::{Args, Command};
 use clap::Parser;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// Runs the command line of this process. A command fails with a message where it was used wrongly or
@@ -35,13 +40,39 @@ pub fn main() -> ExitCode {
         Command::Rules(args) => rules::list(args),
         Command::Explain(args) => rules::run(args),
         Command::Vmem(args) => vmem::run(args),
+        Command::Completions(args) => completions::run(args),
+        Command::Man(args) => man::run(args),
     };
     match exit {
         Ok(exit) => exit,
         Err(message) => {
-            output::eprint(&format!("error: {message}\n"));
+            complain(&message);
             exit::Exit::Failed
         }
     }
     .into()
+}
+
+/// Says on the error stream what went wrong.
+fn complain(message: &str) {
+    output::eprint(&format!("error: {message}\n"));
+}
+
+/// The text of a log, which may be packed or come from stdin.
+///
+/// # Errors
+/// Why it cannot be read.
+fn log(path: &Path) -> Result<dump::Source, dump::Diagnostic> {
+    let texts = dump::texts(&[path.to_owned()], &dump::Options::default());
+    if let Some(diagnostic) = texts.diagnostics.into_iter().next() {
+        return Err(diagnostic);
+    }
+    match texts.files.as_slice() {
+        [file] => file.read(),
+        _ => Err(dump::Diagnostic::new(
+            &path.display().to_string(),
+            "not one text",
+            "give the log itself",
+        )),
+    }
 }

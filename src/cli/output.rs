@@ -4,8 +4,9 @@
 use super::exit::Exit;
 use crate::render;
 use serde::Serialize;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::path::Path;
+use supports_hyperlinks::Stream;
 
 /// Writes to the output stream. Where it cannot be written (a full disk) the process ends as failed:
 /// half an answer must not pass for a whole one.
@@ -52,6 +53,12 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), String> {
     file.write_all(text.as_bytes()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
     file.persist(&place).map_err(|error| failed(error.error))?;
     Ok(())
+}
+
+/// Whether the output stream is a terminal that follows links.
+pub fn takes_links() -> bool {
+    let is_coloured = anstream::stdout().current_choice() != anstream::ColorChoice::Never;
+    is_coloured && std::io::stdout().is_terminal() && supports_hyperlinks::on(Stream::Stdout)
 }
 
 /// Writes to the error stream.

@@ -49,7 +49,7 @@ enum Format {
 
 /// Runs the command.
 pub fn run(args: &TriageArgs) -> Result<Exit, String> {
-    let source = read(args)?;
+    let source = super::log(&args.log).map_err(|diagnostic| diagnostic.to_string())?;
     let dump =
         args.dump.as_ref().map(|path| dump::open(std::slice::from_ref(path), &Options::default()));
     let programs = dump.as_ref().map_or(0, |dump| dump.programs.len());
@@ -69,21 +69,10 @@ pub fn run(args: &TriageArgs) -> Result<Exit, String> {
     Ok(exit(&report))
 }
 
-fn read(args: &TriageArgs) -> Result<dump::Source, String> {
-    let texts = dump::texts(std::slice::from_ref(&args.log), &Options::default());
-    if let Some(diagnostic) = texts.diagnostics.first() {
-        return Err(diagnostic.to_string());
-    }
-    match texts.files.as_slice() {
-        [file] => file.read().map_err(|diagnostic| diagnostic.to_string()),
-        _ => Err(format!("{}: not one text: give the log itself", args.log.display())),
-    }
-}
-
 fn exit(report: &TriageReport) -> Exit {
     let unread = report
         .check
         .as_ref()
         .is_some_and(|check| check.diagnostics.iter().any(|diagnostic| diagnostic.failed));
-    if unread || !report.is_recognised { Exit::Failed } else { Exit::Clean }
+    if unread || !report.log.is_recognised { Exit::Failed } else { Exit::Clean }
 }

@@ -2,7 +2,9 @@
 
 use super::incident::{Log, Remat};
 use super::line::{ahead, behind, code_before};
-use super::{Category, Incident, kernel, memory_space, other, program, table};
+use super::{
+    Category, Incident, Resharding, kernel, memory_space, other, program, resharding, table,
+};
 use memchr::memmem;
 
 /// What fixed words announce.
@@ -14,9 +16,12 @@ enum Kind {
     Requirement,
     Table,
     Remat,
+    Resharding,
+    Assignment,
+    PeakBuffers,
 }
 
-const ANCHORS: [(&str, Kind); 24] = [
+const ANCHORS: [(&str, Kind); 29] = [
     ("Ran out of memory in memory space ", Kind::Failure(memory_space::used)),
     (
         "the total memory required for HLO temporaries (",
@@ -44,6 +49,11 @@ const ANCHORS: [(&str, Kind); 24] = [
     ("Largest program allocations in ", Kind::Table),
     ("Can't reduce memory use below ", Kind::Remat),
     ("Program smem requirement ", Kind::Requirement),
+    (" vmem capacity", Kind::Failure(memory_space::preflight)),
+    ("Failed to allocate request for ", Kind::Failure(memory_space::gpu_request)),
+    ("Involuntary full rematerialization", Kind::Resharding),
+    ("BufferAssignment stats:", Kind::Assignment),
+    ("Peak buffers:", Kind::PeakBuffers),
 ];
 
 fn mosaic(log: &[u8], offset: usize) -> Incident {
@@ -66,6 +76,8 @@ enum Block {
     Requirement(String, super::Requirement),
     Table(String, Vec<super::Row>),
     Remat(Remat),
+    Assignment(super::Requirement),
+    PeakBuffers(Vec<super::Row>),
 }
 
 /// Messages and blocks of each kind that are looked at; more of them say the same again.
@@ -83,6 +95,7 @@ pub fn read(bytes: &[u8]) -> Log {
     let mut log = Log::default();
     let mut failures: Vec<Incident> = Vec::new();
     let mut blocks: Vec<(usize, Block)> = Vec::new();
+    let mut reshardings: Vec<Resharding> = Vec::new();
     for (words, kind) in ANCHORS {
         let most = if matches!(kind, Kind::Table) { MAX_TABLES } else { MAX_MATCHES };
         for at in memmem::find_iter(bytes, words.as_bytes()).take(most) {
@@ -91,6 +104,7 @@ pub fn read(bytes: &[u8]) -> Log {
                     let code = code_before(&behind(bytes, at, 256));
                     Incident { code: incident.code.or(code), ..incident }
                 })),
+                Kind::Resharding => reshardings.extend(resharding::read(bytes, at)),
                 _ => blocks.extend(block(bytes, at, kind).map(|block| (at, block))),
             }
         }
@@ -106,12 +120,28 @@ pub fn read(bytes: &[u8]) -> Log {
         // What crashes behind a failure of memory is its consequence.
         log.incidents.retain(|incident| incident.category != Category::Crash);
     }
-    if log.incidents.is_empty() {
+    log.reshardings = each_once(reshardings);
+    if log.incidents.is_empty() && log.reshardings.is_empty() {
         log.other_error = other::error(bytes);
     }
-    log.is_recognised =
-        !log.incidents.is_empty() || (log.other_error.is_none() && other::is_compiler_log(bytes));
+    log.is_recognised = !log.incidents.is_empty()
+        || !log.reshardings.is_empty()
+        || (log.other_error.is_none() && other::is_compiler_log(bytes));
     log
+}
+
+/// The same value of the same program is spoken of by every device: each once, the largest first.
+fn each_once(all: Vec<Resharding>) -> Vec<Resharding> {
+    let mut once: Vec<Resharding> = Vec::new();
+    for found in all {
+        let same = |known: &&mut Resharding| Resharding { count: 1, ..(**known).clone() } == found;
+        match once.iter_mut().find(same) {
+            Some(known) => known.count += 1,
+            None => once.push(found),
+        }
+    }
+    once.sort_by_key(|found| std::cmp::Reverse(found.whole_bytes));
+    once
 }
 
 /// Puts repetitions together; says where each message was and which incident it belongs to.
@@ -149,7 +179,9 @@ fn block(bytes: &[u8], at: usize, kind: Kind) -> Option<Block> {
             Block::Table(space, table::rows(&text))
         }
         Kind::Remat => Block::Remat(program::remat(&text(BLOCK_REACH))?),
-        Kind::Failure(_) => return None,
+        Kind::Assignment => Block::Assignment(program::assignment(&text(BLOCK_REACH))),
+        Kind::PeakBuffers => Block::PeakBuffers(table::peak_buffers(&text(TABLE_REACH))),
+        Kind::Failure(_) | Kind::Resharding => return None,
     })
 }
 
@@ -163,6 +195,9 @@ fn attach(log: &mut Log, said: &[(usize, usize)], at: usize, block: Block) {
     let incidents = &log.incidents;
     let is_candidate = |&&(_, position): &&(usize, usize)| {
         let incident = &incidents[position];
+        if matches!(block, Block::Assignment(_) | Block::PeakBuffers(_)) {
+            return incident.category == Category::RuntimeOom;
+        }
         incident.category.is_memory()
             && incident.category != Category::RuntimeOom
             && incident.space.as_deref().unwrap_or("vmem") == space
@@ -200,6 +235,13 @@ fn attach(log: &mut Log, said: &[(usize, usize)], at: usize, block: Block) {
         (Block::Table(_, rows), Some(incident)) if incident.rows.is_empty() => {
             incident.rows = rows;
         }
-        (Block::Requirement(..) | Block::Table(..), _) => {}
+        (Block::Assignment(requirement), Some(incident)) => {
+            incident.requirement.get_or_insert(requirement);
+        }
+        (Block::PeakBuffers(rows), Some(incident)) if incident.rows.is_empty() => {
+            incident.rows = rows;
+        }
+        (Block::Requirement(..) | Block::Table(..), _)
+        | (Block::Assignment(_) | Block::PeakBuffers(_), _) => {}
     }
 }

@@ -87,6 +87,8 @@ pub enum Form {
     DeviceAllocation,
     /// A reservation for a program at run time.
     ProgramReservation,
+    /// A framework's own estimate, before the compiler is asked.
+    Preflight,
     /// Anything else.
     Other,
 }

@@ -1,7 +1,7 @@
 //! What a log says, as data.
 
 use super::table::Row;
-use super::{Category, Form, Size};
+use super::{Category, Form, Resharding, Size};
 use serde::Serialize;
 
 /// Everything found in a log.
@@ -17,6 +17,8 @@ pub struct Log {
     pub output: Option<Output>,
     /// The first rematerialisation warning that belongs to no failure.
     pub remat: Option<Remat>,
+    /// Values that the partitioner holds whole for a while, the largest first.
+    pub reshardings: Vec<Resharding>,
     /// An error that is not about memory: the line that says it.
     pub other_error: Option<String>,
     /// Whether anything in the text is known: a failure, or a line of the compiler's log.

@@ -91,6 +91,29 @@ pub fn program_reservation(log: &[u8], offset: usize) -> Option<Incident> {
     Some(incident)
 }
 
+/// `Estimated A exceeds B vmem capacity`: a framework that looks before it compiles. Its units are
+/// powers of 1000.
+pub fn preflight(log: &[u8], offset: usize) -> Option<Incident> {
+    const NEAR: usize = 256;
+    let before = super::line::behind(log, offset, NEAR);
+    let (head, available) = before.trim_end().rsplit_once(" exceeds ")?;
+    let needed = head.rsplit_once("Estimated ").map_or(head, |(_, needed)| needed);
+    let needed = needed.split_whitespace().last()?;
+    let mut incident = Incident::new(Category::VmemCapacity, Form::Preflight, offset);
+    incident.needed = Some(Size::decimal(needed)?);
+    incident.available = Some(Size::decimal(available)?);
+    incident.space = Some("vmem".to_owned());
+    Some(incident)
+}
+
+/// `Failed to allocate request for 154.06GiB (165425291480B) on device ordinal 0`: GPU.
+pub fn gpu_request(log: &[u8], offset: usize) -> Option<Incident> {
+    let text = ahead(log, offset, REACH);
+    let mut incident = Incident::new(Category::RuntimeOom, Form::DeviceAllocation, offset);
+    incident.needed = Some(size_after(&text, "request for ")?);
+    Some(incident)
+}
+
 /// `Out of memory while trying to allocate 123 bytes.`: GPU.
 pub fn gpu_allocation(log: &[u8], offset: usize) -> Option<Incident> {
     let text = ahead(log, offset, REACH);

@@ -12,6 +12,7 @@ mod line;
 mod memory_space;
 mod other;
 mod program;
+mod resharding;
 mod size;
 mod table;
 
@@ -19,5 +20,6 @@ pub use anchor::read;
 pub use category::{Category, Form};
 pub use incident::{Incident, Log, Output, Remat, Requirement, Subject, Usage};
 pub use line::between;
+pub use resharding::Resharding;
 pub use size::{Size, printed};
 pub use table::Row;

@@ -55,6 +55,31 @@ pub fn requirement(text: &str) -> Requirement {
     found
 }
 
+/// `BufferAssignment stats:` and the sizes below, in the order of the message.
+pub fn assignment(text: &str) -> Requirement {
+    const NAMES: [(&str, &str); 4] = [
+        ("parameter allocation:", "parameters"),
+        ("constant allocation:", "constants"),
+        ("maybe_live_out allocation:", "results"),
+        ("preallocated temp allocation:", "temporaries"),
+    ];
+    let mut found = Requirement::default();
+    for line in text.lines().skip(1).take(MAX_LINES) {
+        let line = without_prefix(line).trim();
+        let size = |mark: &str| size_after(line, mark);
+        if let Some((mark, name)) = NAMES.iter().find(|(mark, _)| line.starts_with(mark)) {
+            found.parts.extend(size(mark).map(|size| ((*name).to_owned(), size)));
+        } else if line.starts_with("total allocation:") {
+            found.total = size("total allocation:");
+        } else if line.starts_with("total fragmentation:") {
+            found.fragmentation = size("total fragmentation:");
+        } else if !line.starts_with("preallocated temp fragmentation:") {
+            break;
+        }
+    }
+    found
+}
+
 /// `Can't reduce memory use below A (n bytes) by rematerialization; only reduced to B (n bytes), down
 /// from C (n bytes) originally`.
 pub fn remat(text: &str) -> Option<Remat> {

@@ -51,6 +51,20 @@ impl Size {
         Size::at_start(text).filter(|(_, length)| *length == text.len()).map(|(size, _)| size)
     }
 
+    /// A size in units of powers of 1000: `91.20MB`.
+    pub fn decimal(text: &str) -> Option<Size> {
+        let at = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+        let (number, unit) = text.split_at(at.min(MAX_DIGITS));
+        let unit_bytes = match unit {
+            "B" => 1,
+            "KB" | "kB" => 1_000,
+            "MB" => 1_000_000,
+            "GB" => 1_000_000_000,
+            _ => return Size::parse(text),
+        };
+        Size::of(number, unit_bytes, text)
+    }
+
     fn of(number: &str, unit_bytes: u64, text: &str) -> Option<Size> {
         let value = number.parse::<f64>().ok()? * unit_bytes as f64;
         if !value.is_finite() || value >= u64::MAX as f64 / 2.0 {

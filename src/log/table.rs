@@ -66,6 +66,43 @@ pub fn rows(text: &str) -> Vec<Row> {
     rows
 }
 
+/// The rows behind `Peak buffers:`, the table of an executable that ran out of memory on a GPU. They
+/// start with `Buffer 1:`.
+pub fn peak_buffers(text: &str) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut strange = 0;
+    for line in lines(text).skip(1) {
+        let line = without_prefix(line).trim();
+        if strange > MAX_STRANGE_LINES || rows.len() == MAX_ROWS {
+            break;
+        }
+        if line.contains("=====") || line.is_empty() {
+            continue;
+        }
+        if line.starts_with("Buffer ") && line.ends_with(':') {
+            rows.push(Row::default());
+            strange = 0;
+            continue;
+        }
+        let known = match (rows.last_mut(), line.strip_prefix("XLA Label: ")) {
+            // It is the opcode alone.
+            (Some(row), Some(opcode)) => {
+                row.label = Some(clipped(opcode));
+                true
+            }
+            (Some(row), None) => {
+                let is_parameter = line.starts_with("Entry Parameter Subshape:");
+                row.tag = row.tag.take().or(is_parameter.then(|| "parameter".to_owned()));
+                field(row, &line.replace("Entry Parameter Subshape:", "Shape:"))
+            }
+            (None, _) => false,
+        };
+        strange = if known { 0 } else { strange + 1 };
+    }
+    rows.retain(|row| *row != Row::default());
+    rows
+}
+
 /// Lines of a text; the two characters `\n` of an escaped text end a line, too.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     text.split('\n').flat_map(|line| line.split("\\n"))

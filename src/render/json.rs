@@ -6,6 +6,6 @@ use serde::Serialize;
 ///
 /// # Errors
 /// Where the report cannot be written as JSON (a map with keys that are no strings).
-pub fn pretty<T: Serialize>(report: &T) -> Result<String, serde_json::Error> {
+pub fn pretty<T: Serialize + ?Sized>(report: &T) -> Result<String, serde_json::Error> {
     serde_json::to_string_pretty(report).map(|text| text + "\n")
 }

@@ -110,11 +110,17 @@ pub fn markdown(report: &RulesReport) -> String {
         );
     }
     for rule in &report.rules {
-        _ = write!(text, "\n## {}\n", rule.name);
-        for (title, said) in sections(rule) {
-            let said = said.replace("\n  ", "\n- ");
-            _ = write!(text, "\n**{title}**: {said}\n");
-        }
+        _ = write!(text, "\n## {}\n{}", rule.name, one_in_markdown(rule));
+    }
+    text
+}
+
+/// The sections of one rule.
+pub(super) fn one_in_markdown(rule: &RuleDoc) -> String {
+    let mut text = String::new();
+    for (title, said) in sections(rule) {
+        let said = said.replace("\n  ", "\n- ");
+        _ = write!(text, "\n**{title}**: {said}\n");
     }
     text
 }

@@ -2,6 +2,8 @@
 
 use crate::report::{Level, Verdict};
 use anstyle::{AnsiColor, Effects, Style};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+use std::path::Path;
 
 const fn colour(colour: AnsiColor) -> Style {
     Style::new().fg_color(Some(anstyle::Color::Ansi(colour))).effects(Effects::BOLD)
@@ -25,11 +27,21 @@ pub const fn of_verdict(verdict: Verdict) -> Style {
     }
 }
 
+/// What a path of a URL may not hold as it is.
+const URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.');
+
 /// Headings.
 pub const HEADING: Style = Style::new().effects(Effects::BOLD);
 
 /// What is there for those who look for it.
 pub const DIM: Style = Style::new().effects(Effects::DIMMED);
+
+/// A text that leads to a file, for terminals that can follow it.
+pub fn link(path: &Path, text: &str) -> String {
+    let path = path.to_string_lossy();
+    let url = percent_encoding::utf8_percent_encode(&path, URL);
+    format!("\x1b]8;;file://{url}\x1b\\{text}\x1b]8;;\x1b\\")
+}
 
 /// A text in a style.
 pub fn paint(style: Style, text: &str) -> String {

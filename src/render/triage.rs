@@ -2,8 +2,12 @@
 //! largest allocations, what to do.
 
 use super::style::{self, paint};
-use crate::report::triage::{Explained, Joined, TriageReport};
-use crate::report::{Form, Incident, Level, Size, TableRow, bytes_as_xla, printed};
+use super::text::WIDTH;
+use super::wrap;
+use crate::report::triage::{Explained, Joined, LogReport, TriageReport};
+use crate::report::{
+    Category, Form, Incident, Level, Resharding, Size, TableRow, bytes_as_xla, printed,
+};
 use std::fmt::Write;
 
 /// How many rows of a table are shown.
@@ -11,6 +15,16 @@ const ROWS: usize = 8;
 
 /// The report of `triage`.
 pub fn text(report: &TriageReport) -> String {
+    let mut out = log(&report.log);
+    if let Some(check) = &report.check {
+        out.push('\n');
+        out.push_str(&super::text::check(check, super::text::Options::default()));
+    }
+    out
+}
+
+/// What a log says.
+pub(super) fn log(report: &LogReport) -> String {
     let mut out = String::new();
     for (at, explained) in report.incidents.iter().enumerate() {
         if at > 0 {
@@ -27,17 +41,46 @@ pub fn text(report: &TriageReport) -> String {
             paint(style::DIM, &format!("said {} times in the log", report.messages))
         );
     }
-    if let Some(check) = &report.check {
-        out.push('\n');
-        out.push_str(&super::text::check(check, super::text::Options::default()));
-    }
+    reshardings(&mut out, &report.reshardings);
     out
 }
 
+/// What the partitioner holds whole on every device; what is small costs nothing worth a word.
+fn reshardings(out: &mut String, all: &[Resharding]) {
+    const SHOWN: usize = 5;
+    if all.is_empty() {
+        return;
+    }
+    let title = "Whole on every device for a while";
+    let lines = format!("{title}, to change a sharding ({} values)", all.len());
+    _ = writeln!(out, "\n{}", paint(style::HEADING, &lines));
+    for found in all.iter().take(SHOWN) {
+        let size = found.whole_bytes.map(bytes_as_xla).unwrap_or_default();
+        let unnamed =
+            found.instruction.is_none().then_some("a value that the message does not name");
+        let mut words: Vec<&str> = unnamed.into_iter().collect();
+        words.extend(found.shape.as_deref().and_then(|shape| shape.split('{').next()));
+        words.extend(found.instruction.as_deref());
+        words.extend(found.source.as_deref());
+        let times = format!("said {} times", found.count);
+        words.extend((found.count > 1).then_some(times.as_str()));
+        _ = writeln!(out, "{size:>11}  {}", words.join("  "));
+        let line = format!("             from {} to {}", found.from, found.to);
+        wrap::write(out, &line, "               ", WIDTH);
+    }
+    if all.len() > SHOWN {
+        _ = writeln!(out, "{:>11}  {} more", "", all.len() - SHOWN);
+    }
+    let advice = "   a sharding in between (with_sharding_constraint) that changes one axis at a time, or \
+                  the same sharding on both sides; sizes are without padding";
+    wrap::write(out, advice, "   ", WIDTH);
+}
+
 /// No failure that is known.
-fn nothing(out: &mut String, report: &TriageReport) {
+fn nothing(out: &mut String, report: &LogReport) {
     if let Some(error) = &report.other_error {
-        _ = writeln!(out, "no memory error that is known; the last error is\n   {error}");
+        out.push_str("no memory error that is known; the last error is\n");
+        wrap::write(out, &format!("   {error}"), "     ", WIDTH);
         return;
     }
     _ = writeln!(
@@ -86,11 +129,8 @@ fn incident(out: &mut String, explained: &Explained) {
     );
     figures(out, incident);
     subject(out, incident);
-    if let Some(reason) = &incident.reason {
-        _ = writeln!(out, "   {reason}");
-    }
-    for line in &explained.evidence {
-        _ = writeln!(out, "   {line}");
+    for line in incident.reason.iter().chain(&explained.evidence) {
+        wrap::write(out, &format!("   {line}"), "     ", WIDTH);
     }
     table(out, explained);
     if let Some(joined) = &explained.dump {
@@ -120,7 +160,7 @@ fn figures(out: &mut String, incident: &Incident) {
         let difference = needed.bytes.checked_sub(available.bytes).filter(|&bytes| bytes > 0);
         match (missing, difference) {
             (Some(missing), _) => _ = write!(out, ": {missing} too much"),
-            (None, Some(bytes)) if incident.form != Form::Split => {
+            (None, Some(bytes)) if !matches!(incident.form, Form::Split | Form::Preflight) => {
                 _ = write!(out, ": about {} too much", printed(bytes));
             }
             _ => {}
@@ -138,6 +178,15 @@ fn figures(out: &mut String, incident: &Incident) {
         ];
         _ = writeln!(out, "   {}", list(&parts));
     }
+    if let Some(needs) =
+        incident.requirement.as_ref().filter(|_| incident.category == Category::RuntimeOom)
+    {
+        let parts = needs.parts.iter().map(|(name, size)| format!("{name} {}", size.text));
+        let total = needs.total.iter().map(|size| format!("{} in all", size.text));
+        let parts: Vec<String> = parts.chain(total).collect();
+        let line = format!("   the program: {}", parts.join(", "));
+        wrap::write(out, &line, "     ", WIDTH);
+    }
     if let Some(output) = &incident.output {
         _ = writeln!(out, "   results {}, {} of it donated", output.size.text, output.shared.text);
     }
@@ -150,12 +199,9 @@ fn subject(out: &mut String, incident: &Incident) {
     words.extend(subject.opcode.as_deref());
     words.extend(subject.shape.as_deref());
     words.extend(subject.source.as_deref());
-    _ = writeln!(out, "   for {}", words.join("  "));
-    if let Some(op_name) = &subject.op_name {
-        _ = writeln!(out, "       {op_name}");
-    }
-    if let Some(tag) = &subject.tag {
-        _ = writeln!(out, "       {tag}");
+    wrap::write(out, &format!("   for {}", words.join("  ")), "       ", WIDTH);
+    for line in subject.op_name.iter().chain(&subject.tag) {
+        wrap::write(out, &format!("       {line}"), "       ", WIDTH);
     }
 }
 
@@ -176,7 +222,8 @@ fn table(out: &mut String, explained: &Explained) {
         words.extend(row.expansion.as_ref().map(|times| format!("padded {times}")));
         words.extend(row.tag.clone());
         words.extend(place_of(explained, row));
-        _ = writeln!(out, "{size:>11}  {}", words.join("  ").trim_end());
+        let line = format!("{size:>11}  {}", words.join("  ").trim_end());
+        wrap::write(out, &line, "                 ", WIDTH);
     }
     let rest = incident.rows.len().saturating_sub(shown.len().min(ROWS));
     if rest > 0 {
@@ -187,8 +234,8 @@ fn table(out: &mut String, explained: &Explained) {
 /// The line in the user's program: that of the dump, which knows more, else that of the message.
 fn place_of(explained: &Explained, row: &TableRow) -> Option<String> {
     let places = explained.dump.as_ref().map_or(&[][..], |joined| &joined.places);
-    let name = row.instruction.as_deref()?;
-    let place = places.iter().find(|place| place.instruction == name);
+    let name = row.instruction.as_deref();
+    let place = places.iter().find(|place| Some(place.instruction.as_str()) == name);
     place
         .and_then(|place| place.source.as_ref())
         .map(ToString::to_string)
@@ -196,24 +243,14 @@ fn place_of(explained: &Explained, row: &TableRow) -> Option<String> {
 }
 
 fn dump(out: &mut String, incident: &Incident, joined: &Joined) {
-    _ = write!(
-        out,
-        "\n{} {} in {}",
-        paint(style::HEADING, "In the dump"),
-        joined.module,
-        joined.file
-    );
+    _ = writeln!(out, "\n{}  {}", paint(style::HEADING, "In the dump"), joined.module);
+    _ = writeln!(out, "   {}", joined.file);
     if incident.space.as_deref() == Some("hbm") {
         let word =
             if joined.agrees { "as the message says" } else { "not the figure of the message" };
-        _ = write!(
-            out,
-            ": {} bytes, {}, {word}",
-            joined.required_bytes,
-            bytes_as_xla(joined.required_bytes)
-        );
+        let size = bytes_as_xla(joined.required_bytes);
+        _ = writeln!(out, "   needs {size} ({} bytes), {word}", joined.required_bytes);
     }
-    out.push('\n');
     for place in &joined.places {
         let source = place.source.as_ref().map(ToString::to_string).unwrap_or_default();
         let line = format!("   line {}  %{}  {source}", place.line, place.instruction);
@@ -233,6 +270,12 @@ fn steps(out: &mut String, explained: &Explained) {
             section if Some(section) == explained.section => String::new(),
             section => format!("  [{section}]"),
         };
-        _ = writeln!(out, "   {}. {}{}", at + 1, step.action, paint(style::DIM, &section));
+        let lines =
+            wrap::lines(&format!("   {}. {}{section}", at + 1, step.action), "      ", WIDTH);
+        let text = lines.join("\n");
+        let painted = text
+            .strip_suffix(&section)
+            .map(|action| format!("{action}{}", paint(style::DIM, &section)));
+        _ = writeln!(out, "{}", painted.unwrap_or(text));
     }
 }

@@ -1,12 +1,14 @@
 //! What `check` says: one report a module, and the findings.
 
 use super::suppress::{self, Suppressed, SuppressedBy};
+use super::triage::LogReport;
 use crate::config::Settings;
 use crate::dump::{Dump, Missing, parallel};
 use crate::lint::{Context, Finding, Level};
 use crate::report::{Diagnostic, ModuleReport, program};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The name and version of the JSON form.
 pub const SCHEMA: &str = "hlolint.check/1";
@@ -25,9 +27,84 @@ pub struct CheckReport {
     pub suppressed: Vec<Suppressed>,
     /// What could not be read, and other things a reader should know.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the log says, where one was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log: Option<LogReport>,
+    /// Findings by rule, where they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statistics: Option<Vec<Statistic>>,
+}
+
+/// The findings of one rule together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Statistic {
+    /// The rule.
+    pub rule: &'static str,
+    /// The worst level.
+    pub level: Level,
+    /// How many there are.
+    pub count: usize,
+    /// What they speak of, in sum; two findings may speak of the same bytes.
+    pub bytes: u64,
+}
+
+/// What is said beside the findings: about inputs, and by the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// How bad it is.
+    pub level: Level,
+    /// What kind it is: `input`, or the category of the log's failure.
+    pub name: &'static str,
+    /// The file it is about.
+    pub file: String,
+    /// 1-based line, where there is one.
+    pub line: Option<u32>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do; empty where nothing is to be said.
+    pub help: String,
 }
 
 impl CheckReport {
+    /// Diagnostics and the log's failures, for outputs that have one list for both.
+    pub fn notices(&self) -> Vec<Notice> {
+        let diagnostics = self.diagnostics.iter().map(|diagnostic| Notice {
+            level: if diagnostic.failed { Level::Error } else { Level::Warn },
+            name: "input",
+            file: diagnostic.file.clone(),
+            line: diagnostic.line,
+            message: diagnostic.message.clone(),
+            help: diagnostic.help.clone(),
+        });
+        let incidents = self.log.iter().flat_map(|log| {
+            log.incidents.iter().map(|explained| Notice {
+                level: Level::Error,
+                name: explained.incident.category.as_str(),
+                file: log.file.clone(),
+                line: Some(explained.line),
+                message: explained.summary(),
+                help: explained.steps.first().map(|step| step.action.clone()).unwrap_or_default(),
+            })
+        });
+        diagnostics.chain(incidents).collect()
+    }
+
+    /// Count and bytes of the findings of each rule, most bytes first.
+    pub fn count_by_rule(&self) -> Vec<Statistic> {
+        let mut by_rule: BTreeMap<&'static str, Statistic> = BTreeMap::new();
+        for finding in &self.findings {
+            let (rule, level) = (finding.rule, finding.level);
+            let known =
+                by_rule.entry(rule).or_insert(Statistic { rule, level, count: 0, bytes: 0 });
+            known.level = known.level.max(level);
+            known.count += 1;
+            known.bytes = known.bytes.saturating_add(finding.bytes);
+        }
+        let mut all: Vec<Statistic> = by_rule.into_values().collect();
+        all.sort_by_key(|statistic| std::cmp::Reverse(statistic.bytes));
+        all
+    }
+
     /// How many findings are of a level.
     pub fn count(&self, level: Level) -> usize {
         self.findings.iter().filter(|finding| finding.level == level).count()
@@ -73,6 +150,8 @@ pub fn check_and<T: Send>(
         findings: Vec::new(),
         suppressed: Vec::new(),
         diagnostics: dump.diagnostics.iter().cloned().map(Diagnostic::from).collect(),
+        log: None,
+        statistics: None,
     };
     report.diagnostics.extend(missing(&dump.missing));
     for outcome in outcomes {

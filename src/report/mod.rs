@@ -11,14 +11,17 @@ pub mod program;
 #[allow(clippy::module_inception, reason = "each command has a file of its name")]
 pub mod report;
 pub mod rules;
+mod sources;
 pub mod suppress;
 pub mod triage;
 pub mod verify;
 pub mod vmem;
 
+pub use sources::Sources;
+
 pub use crate::config::{Unit, bytes, bytes_as_xla, fine_percent, percent, total_bytes};
 pub use crate::lint::{Cause, Finding, Group, Level, Remedy, Row, Source};
-pub use crate::log::{Category, Form, Incident, Row as TableRow, Size, printed};
+pub use crate::log::{Category, Form, Incident, Resharding, Row as TableRow, Size, printed};
 pub use crate::text::Excerpt;
 pub use diagnostic::Diagnostic;
 pub use module::{Hbm, MeshAxis, ModuleReport, Peak, Space, Verdict};

@@ -105,7 +105,14 @@ pub fn assert_snapshot(area: &str, name: &str, text: &str) {
 
 /// All tracked text files of the project but those that a tool wrote (dumps, the lock file).
 pub fn own_files() -> Vec<(String, String)> {
-    let skipped = ["target", "testdata/dumps", "testdata/pairs", "testdata/large", "Cargo.lock"];
+    let skipped = [
+        "target",
+        "testdata/dumps",
+        "testdata/pairs",
+        "testdata/large",
+        "tests/schemas",
+        "Cargo.lock",
+    ];
     let walk = walkdir::WalkDir::new(root()).sort_by_file_name().into_iter();
     let relative = |path: &Path| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned();
     walk.filter_entry(|entry| {

@@ -1,6 +1,7 @@
 //! What `report` says as Markdown, for a comment or a job's summary.
 
 use super::{Options, Sort, kind, sorted, what};
+use crate::render::markdown::escaped;
 use crate::report::report::{Module, Report};
 use crate::report::{Verdict, bytes, bytes_as_xla, percent};
 use std::fmt::Write;
@@ -69,16 +70,4 @@ fn one(out: &mut String, module: &Module, options: Options) {
         );
     }
     out.push('\n');
-}
-
-/// A text that Markdown takes as it is.
-fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if matches!(c, '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }

@@ -46,7 +46,7 @@ pub fn text(report: &Report, options: Options) -> String {
 }
 
 fn full(out: &mut String, module: &Module, options: Options) {
-    let shown = check::Options { verbose: true, width: options.width };
+    let shown = check::Options { verbose: true, width: options.width, links: None };
     check::module(out, &module.summary, shown);
     let lost = module.details.padding_bytes;
     if lost > 0 {

@@ -3,56 +3,77 @@
 use super::Options;
 use crate::render::excerpt::{self, Place};
 use crate::render::style::{self, paint};
-use crate::report::{Finding, Remedy, Unit};
+use crate::render::{words, wrap};
+use crate::report::{Finding, Remedy};
 use std::fmt::Write;
 
+/// What lines behind the first of a fact start with.
+const CONTINUED: &str = "     ";
+
 /// A finding in full.
-pub(super) fn full(out: &mut String, finding: &Finding, options: Options) {
+pub(super) fn full(out: &mut String, finding: &Finding, options: Options<'_>) {
     let level = finding.level;
     let head = format!("{}[{}]", level.as_str(), finding.rule);
     let source = finding.source.as_ref().map(ToString::to_string).unwrap_or_default();
-    let used = head.chars().count() + 2 + finding.message.chars().count();
-    let gap = options.width.saturating_sub(used + source.chars().count()).max(2);
-    _ = writeln!(
-        out,
-        "{}  {}{}",
-        paint(style::of_level(level), &head),
-        paint(style::HEADING, &finding.message),
-        if source.is_empty() { String::new() } else { format!("{}{source}", " ".repeat(gap)) }
-    );
+    let title = format!("{head}  {}", finding.message);
+    let lines = wrap::lines(&title, "   ", options.width);
+    for (at, line) in lines.iter().enumerate() {
+        let line = match line.strip_prefix(&head).filter(|_| at == 0) {
+            Some(rest) => paint(style::of_level(level), &head) + &paint(style::HEADING, rest),
+            None => paint(style::HEADING, line),
+        };
+        out.push_str(&line);
+        if at + 1 < lines.len() {
+            out.push('\n');
+        }
+    }
+    if let Some(found) = &finding.source {
+        let used = lines.last().map_or(0, |line| line.chars().count());
+        match options.width.checked_sub(used + source.chars().count()).filter(|&gap| gap >= 2) {
+            Some(gap) => out.push_str(&" ".repeat(gap)),
+            None => out.push_str("\n   "),
+        }
+        out.push_str(&options.linked(found));
+    }
+    out.push('\n');
     for line in &finding.details {
-        _ = writeln!(out, "   {line}");
+        wrap::write(out, &format!("   {line}"), CONTINUED, options.width);
     }
     if !finding.also_seen.is_empty() {
-        _ = writeln!(out, "   also seen here: {}", finding.also_seen.join(", "));
+        let line = format!("   also seen here: {}", finding.also_seen.join(", "));
+        wrap::write(out, &line, CONTINUED, options.width);
     }
-    for (at, remedy) in finding.remedies.iter().enumerate() {
+    for (at, found) in finding.remedies.iter().enumerate() {
         let word = if at == 0 { "try" } else { "or" };
-        _ = writeln!(out, "   {word:4}  {}", with_figure(remedy, finding.required_bytes, options));
+        remedy(out, word, found, finding.required_bytes, options);
     }
     if options.verbose {
         details(out, finding);
     }
 }
 
-/// The action, and what the program needs before and after.
-fn with_figure(remedy: &Remedy, required_bytes: u64, options: Options) -> String {
-    let Some(after) = remedy.required_bytes_after else { return remedy.action.clone() };
-    let unit = Unit::of(required_bytes);
-    let figure = format!(
-        "{} -> {}{} {}",
-        unit.number(required_bytes),
-        if remedy.at_most { "at most " } else { "" },
-        unit.number(after),
-        unit.as_str()
-    );
-    let figure = match remedy.recomputed_bytes {
-        Some(more) => format!("{figure} (+{} at most to recompute)", unit.number(more)),
-        None => figure,
-    };
-    let used = 9 + remedy.action.chars().count() + figure.chars().count();
-    let gap = options.width.saturating_sub(used).max(2);
-    format!("{}{}{figure}", remedy.action, " ".repeat(gap))
+/// The action, and what the program needs before and after, at the right.
+fn remedy(
+    out: &mut String,
+    word: &str,
+    remedy: &Remedy,
+    required_bytes: u64,
+    options: Options<'_>,
+) {
+    const ACTION: &str = "         ";
+    let line = format!("   {word:4}  {}", remedy.action);
+    let lines = wrap::lines(&line, ACTION, options.width);
+    out.push_str(&lines.join("\n"));
+    if let Some(figure) = words::figure(remedy, required_bytes) {
+        let used = lines.last().map_or(0, |line| line.chars().count());
+        let length = figure.chars().count();
+        match options.width.checked_sub(used + length).filter(|&gap| gap >= 2) {
+            Some(gap) => out.push_str(&" ".repeat(gap)),
+            None => _ = write!(out, "\n{}", " ".repeat(options.width.saturating_sub(length))),
+        }
+        out.push_str(&figure);
+    }
+    out.push('\n');
 }
 
 /// Where it is in the text, how sure it is, which page speaks of it.

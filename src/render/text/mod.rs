@@ -6,9 +6,9 @@ mod peak;
 
 use super::excerpt::{self, Place};
 use super::style::{self, paint};
-use crate::report::check::CheckReport;
+use crate::report::check::{CheckReport, Statistic};
 use crate::report::suppress::SuppressedBy;
-use crate::report::{Diagnostic, Level, ModuleReport, Verdict};
+use crate::report::{Diagnostic, Level, ModuleReport, Source, Sources, Verdict, bytes};
 use std::fmt::Write;
 
 /// How wide a report is where nothing else is said.
@@ -19,27 +19,44 @@ const HEALTHY_LINES: usize = 8;
 
 /// What a reader asked for.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct Options<'a> {
     /// Show everything.
     pub verbose: bool,
     /// Columns.
     pub width: usize,
+    /// Where the user's files lie, for an output that takes links to them.
+    pub links: Option<&'a Sources>,
 }
 
-impl Default for Options {
+impl Default for Options<'_> {
     fn default() -> Self {
-        Options { verbose: false, width: WIDTH }
+        Options { verbose: false, width: WIDTH, links: None }
+    }
+}
+
+impl Options<'_> {
+    /// A line of the user's program, as a link where it can be followed.
+    fn linked(self, source: &Source) -> String {
+        let text = source.to_string();
+        match self.links.and_then(|sources| sources.whole(&source.file)) {
+            Some(path) => style::link(&path, &text),
+            None => text,
+        }
     }
 }
 
 /// What `check` says of one module, its findings left out.
-pub fn module(out: &mut String, report: &ModuleReport, options: Options) {
+pub fn module(out: &mut String, report: &ModuleReport, options: Options<'_>) {
     module::full(out, report, &[], options);
 }
 
 /// The report of `check`.
-pub fn check(report: &CheckReport, options: Options) -> String {
+pub fn check(report: &CheckReport, options: Options<'_>) -> String {
     let mut out = String::new();
+    if let Some(log) = &report.log {
+        out.push_str(&super::triage::log(log));
+        out.push('\n');
+    }
     let mut findings = report.findings_by_file();
     let (healthy, others): (Vec<&ModuleReport>, Vec<&ModuleReport>) =
         report.modules.iter().partition(|module| {
@@ -62,11 +79,43 @@ pub fn check(report: &CheckReport, options: Options) -> String {
     if !healthy.is_empty() {
         out.push('\n');
     }
-    last_line(&mut out, report);
+    let summary = summary(report);
+    out.push_str(&summary);
+    if report.modules.iter().any(|module| module.verdict == Verdict::DoesNotFit) {
+        more(&mut out, report, summary.chars().count(), options);
+    }
+    out.push('\n');
+    if let Some(rows) = &report.statistics {
+        statistics(&mut out, rows);
+    }
     out
 }
 
-fn healthy_lines(out: &mut String, healthy: &[&ModuleReport], options: Options) {
+/// Where the rest is: every buffer of the worst program.
+fn more(out: &mut String, report: &CheckReport, used: usize, options: Options<'_>) {
+    const COMMAND: &str = "All buffers: hlolint report ";
+    let worst = report.modules.first().and_then(|module| module.file.rsplit_once('/'));
+    let left = options.width.saturating_sub(used + 2 + COMMAND.len());
+    let directory = worst.map(|(directory, _)| directory);
+    let directory = directory.filter(|name| !name.is_empty() && name.chars().count() <= left);
+    _ = write!(out, "  {COMMAND}{}", directory.unwrap_or("DIR"));
+}
+
+/// Count and bytes of each rule.
+fn statistics(out: &mut String, rows: &[Statistic]) {
+    if rows.is_empty() {
+        return;
+    }
+    let heading = paint(style::HEADING, "Findings by rule");
+    _ = writeln!(out, "\n{heading}");
+    for row in rows {
+        let level = format!("{:5}", row.level.as_str());
+        let level = paint(style::of_level(row.level), &level);
+        _ = writeln!(out, "{:>12}  {:>5}  {level}  {}", bytes(row.bytes), row.count, row.rule);
+    }
+}
+
+fn healthy_lines(out: &mut String, healthy: &[&ModuleReport], options: Options<'_>) {
     let shown = if options.verbose { healthy.len() } else { healthy.len().min(HEALTHY_LINES) };
     let names: Vec<String> =
         healthy.iter().take(shown).map(|module| name_in(module, healthy.len() > 1)).collect();
@@ -75,7 +124,7 @@ fn healthy_lines(out: &mut String, healthy: &[&ModuleReport], options: Options) 
         if options.verbose {
             module::full(out, module, &[], options);
         } else {
-            module::one_line(out, module, name, width);
+            module::one_line(out, module, name, width, options);
         }
     }
     let rest = &healthy[shown..];
@@ -103,10 +152,12 @@ fn name_in(module: &ModuleReport, among_several: bool) -> String {
     }
 }
 
-fn last_line(out: &mut String, report: &CheckReport) {
+/// `2 modules, 1 not fitting.  1 error.`
+pub(super) fn summary(report: &CheckReport) -> String {
+    let mut out = String::new();
     if report.modules.is_empty() {
-        out.push_str("No HLO module was read.\n");
-        return;
+        out.push_str("No HLO module was read.");
+        return out;
     }
     let plural =
         |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
@@ -153,7 +204,7 @@ fn last_line(out: &mut String, report: &CheckReport) {
     if !accepted.is_empty() {
         _ = write!(out, "  {}.", accepted.join(", "));
     }
-    out.push('\n');
+    out
 }
 
 /// Diagnostics, for the error stream.

@@ -2,6 +2,7 @@
 
 use super::{Options, finding, peak};
 use crate::render::style::{self, paint};
+use crate::render::wrap;
 use crate::report::{
     Finding, ModuleReport, Unit, Verdict, bytes, bytes_as_xla, fine_percent, percent,
 };
@@ -12,7 +13,7 @@ pub(super) fn full(
     out: &mut String,
     module: &ModuleReport,
     findings: &[&Finding],
-    options: Options,
+    options: Options<'_>,
 ) {
     heading(out, module, options);
     verdict(out, module);
@@ -20,7 +21,9 @@ pub(super) fn full(
         _ = writeln!(out, "{}", paint(style::DIM, same(module).trim()));
     }
     for caveat in &module.caveats {
-        _ = writeln!(out, "{}", paint(style::DIM, caveat));
+        for line in wrap::lines(caveat, "   ", options.width) {
+            _ = writeln!(out, "{}", paint(style::DIM, &line));
+        }
     }
     if options.verbose {
         split(out, module);
@@ -36,33 +39,42 @@ pub(super) fn full(
 }
 
 /// A healthy module in one line.
-pub(super) fn one_line(out: &mut String, module: &ModuleReport, name: &str, width: usize) {
+pub(super) fn one_line(
+    out: &mut String,
+    module: &ModuleReport,
+    name: &str,
+    width: usize,
+    options: Options<'_>,
+) {
     let hbm = &module.hbm;
     let available = hbm.available_bytes.unwrap_or(0);
     let word = match module.verdict {
         Verdict::NoLimit => "needs",
         _ => "fits",
     };
-    _ = write!(out, "{}  {name:width$}  ", paint(style::of_verdict(module.verdict), word));
+    _ = write!(out, "{}", paint(style::of_verdict(module.verdict), word));
+    let mut needs = format!("  {name:width$}  ");
     _ = match module.verdict {
         Verdict::NoLimit => {
-            write!(out, "{} of {}", bytes_as_xla(hbm.required_bytes), module.memory)
+            write!(needs, "{} of {}", bytes_as_xla(hbm.required_bytes), module.memory)
         }
         _ => write!(
-            out,
+            needs,
             "{} ({})",
             of(hbm.required_bytes, available),
             fine_percent(hbm.required_bytes, available),
         ),
     };
+    let same = same(module);
+    let mut lines = vec![format!("{needs}{same}")];
     let largest = module.peak.as_ref().and_then(|peak| peak.largest.as_ref());
     if let Some(row) = largest {
-        _ = write!(out, "  largest {} {}", row.label, bytes(row.bytes));
-        if let Some(source) = &row.source {
-            _ = write!(out, ", {source}");
-        }
+        let needs = format!("{needs}  largest {} {}", row.label, bytes(row.bytes));
+        lines.push(format!("{needs}{same}"));
+        lines.extend(row.source.as_ref().map(|source| format!("{needs}, {source}{same}")));
     }
-    _ = writeln!(out, "{}", same(module));
+    let left = options.width.saturating_sub(word.len());
+    _ = writeln!(out, "{}", wrap::first_that_fits(lines.into_iter().rev(), left));
 }
 
 /// `0.24 of 15.75 GiB`; two units where the first figure would be small in the second's.
@@ -82,10 +94,15 @@ fn same(module: &ModuleReport) -> String {
     }
 }
 
-fn heading(out: &mut String, module: &ModuleReport, options: Options) {
+fn heading(out: &mut String, module: &ModuleReport, options: Options<'_>) {
     let machine = machine(module);
-    let gap = options.width.saturating_sub(module.name.chars().count() + machine.chars().count());
-    _ = writeln!(out, "{}{}{machine}", paint(style::HEADING, &module.name), " ".repeat(gap.max(2)));
+    let (used, length) = (module.name.chars().count(), machine.chars().count());
+    out.push_str(&paint(style::HEADING, &module.name));
+    match options.width.checked_sub(used + length).filter(|&gap| gap >= 2) {
+        Some(gap) => out.push_str(&" ".repeat(gap)),
+        None => _ = write!(out, "\n{}", " ".repeat(options.width.saturating_sub(length))),
+    }
+    _ = writeln!(out, "{machine}");
 }
 
 /// `TPU v5e, 32 devices, mesh "data"=8 x "model"=4`.

@@ -2,6 +2,7 @@
 
 use super::Options;
 use crate::render::style::{self, paint};
+use crate::render::wrap;
 use crate::report::{Cause, Group, Row, Unit, percent, total_bytes};
 use crate::report::{ModuleReport, Peak};
 use std::fmt::Write;
@@ -9,20 +10,23 @@ use std::fmt::Write;
 /// How many rows of a group are shown.
 const ROWS: usize = 3;
 
+/// What a line of the table that is continued starts with: where its rows start.
+const ROW: &str = "                    ";
+
 /// How many arguments are named in the group's own line.
 const ARGUMENTS: usize = 4;
 
 /// The table of what is alive.
-pub(super) fn alive(out: &mut String, module: &ModuleReport, peak: &Peak, options: Options) {
+pub(super) fn alive(out: &mut String, module: &ModuleReport, peak: &Peak, options: Options<'_>) {
     let each = if module.devices > 1 { ", on each device" } else { "" };
     let title = format!("Alive at the peak{each}");
-    _ = writeln!(out, "\n{}  ({})", paint(style::HEADING, &title), moment(peak));
+    let left = options.width.saturating_sub(title.len() + 4);
+    _ = writeln!(out, "\n{}  ({})", paint(style::HEADING, &title), moment(peak, left));
     let Some(largest) = peak.alive.groups.iter().map(|group| group.bytes).max() else { return };
     let unit = Unit::of(largest);
     let is_shown = |bytes: u64| options.verbose || unit.number(bytes) != "0.00";
     for (at, group) in peak.alive.groups.iter().filter(|group| is_shown(group.bytes)).enumerate() {
-        _ = write!(
-            out,
+        let mut line = format!(
             "{:>9} {:3} {:>4}  {}",
             unit.number(group.bytes),
             if at == 0 { unit.as_str() } else { "" },
@@ -30,24 +34,26 @@ pub(super) fn alive(out: &mut String, module: &ModuleReport, peak: &Peak, option
             group.title
         );
         if group.cause == Cause::Argument {
-            inline(out, group, unit);
+            line.push_str(&arguments(group, unit));
+            wrap::write(out, &line, ROW, options.width);
+            continue;
+        }
+        if let Some(source) = &group.source {
+            _ = write!(line, ", {source}");
+        }
+        others_inline(&mut line, group, unit, module.hbm.total_bytes);
+        if let Some(row) = only_row(group, unit).filter(|_| !options.verbose) {
+            _ = write!(line, ": {}", described(row));
+            wrap::write(out, &line, ROW, options.width);
         } else {
-            if let Some(source) = &group.source {
-                _ = write!(out, ", {source}");
-            }
-            others_inline(out, group, unit, module.hbm.total_bytes);
-            if let Some(row) = only_row(group, unit).filter(|_| !options.verbose) {
-                _ = writeln!(out, ": {}", described(row));
-            } else {
-                out.push('\n');
-                rows(out, group, unit, module.hbm.total_bytes, options);
-            }
+            wrap::write(out, &line, ROW, options.width);
+            rows(out, group, unit, module.hbm.total_bytes, options);
         }
     }
 }
 
 /// `step 517 of 743, backward pass: attention, models.py:97`.
-fn moment(peak: &Peak) -> String {
+fn moment(peak: &Peak, width: usize) -> String {
     let mut words = format!("step {} of {}", peak.point, peak.points);
     if peak.backward {
         words.push_str(", backward pass");
@@ -55,22 +61,21 @@ fn moment(peak: &Peak) -> String {
     if peak.in_loop {
         words.push_str(", in the loop");
     }
-    if let Some(source) = &peak.source {
-        let function = source.function.rsplit('.').next().unwrap_or("");
-        if peak.backward && !function.is_empty() {
-            _ = write!(words, ": {function}");
-        }
-        _ = write!(words, ", {source}");
-    }
-    words
+    let Some(source) = &peak.source else { return words };
+    let function = source.function.rsplit('.').next().unwrap_or("");
+    let short = format!("{words}, {source}");
+    let long = format!("{words}: {function}, {source}");
+    let has_function = peak.backward && !function.is_empty();
+    wrap::first_that_fits(has_function.then_some(long).into_iter().chain([short]), width)
 }
 
-fn inline(out: &mut String, group: &Group, unit: Unit) {
+/// `: x 32.00, w 16.00, 2 others 0.50`
+fn arguments(group: &Group, unit: Unit) -> String {
     let visible = group.rows.iter().take_while(|row| unit.number(row.bytes) != "0.00").count();
     let shown = visible.min(ARGUMENTS);
     let mut parts: Vec<String> = group.rows[..shown]
         .iter()
-        .map(|row| format!("{} {}", row.label, unit.number(row.bytes)))
+        .map(|row| format!("{}{}{}", row.label, wrap::TIE, unit.number(row.bytes)))
         .collect();
     let rest = &group.rows[shown..visible];
     if !rest.is_empty() {
@@ -78,7 +83,7 @@ fn inline(out: &mut String, group: &Group, unit: Unit) {
         let others = if rest.len() == 1 { "other" } else { "others" };
         parts.push(format!("{} {others} {}", rest.len(), unit.number(bytes)));
     }
-    _ = writeln!(out, ": {}", parts.join(", "));
+    format!(": {}", parts.join(", "))
 }
 
 /// `: 0.50 and 2 x 0.25` is not shown; groups of temporaries without rows of their own say how many
@@ -131,7 +136,7 @@ fn described(row: &Row) -> String {
     words
 }
 
-fn rows(out: &mut String, group: &Group, unit: Unit, whole: u64, options: Options) {
+fn rows(out: &mut String, group: &Group, unit: Unit, whole: u64, options: Options<'_>) {
     if is_rest(group, whole) && !options.verbose {
         return;
     }
@@ -150,17 +155,25 @@ fn rows(out: &mut String, group: &Group, unit: Unit, whole: u64, options: Option
     let label_width = widest(&mut labels.iter().map(|text| text.chars().count()));
     let operation_width = widest(&mut operations.iter().map(|text| text.chars().count()));
     for (row, label) in group.rows[..shown].iter().zip(&labels) {
-        let place = row.source.as_ref().map(|source| {
-            let function = source.function.rsplit('.').next().unwrap_or("");
-            format!("{source}  {function}")
-        });
-        let line = format!(
-            "{:>27}  {label:label_width$}  {:operation_width$}  {}",
-            unit.number(row.bytes),
-            row.operation,
-            place.unwrap_or_default()
-        );
-        _ = writeln!(out, "{}", line.trim_end());
+        let figure = format!("{:>27}", unit.number(row.bytes));
+        let place = row.source.as_ref().map(ToString::to_string).unwrap_or_default();
+        let function = row.source.as_ref().map_or("", |source| &source.function);
+        let function = function.rsplit('.').next().unwrap_or("");
+        let operation = &row.operation;
+        let columns = format!("{figure}  {label:label_width$}  {operation:operation_width$}");
+        let lines = [
+            format!("{columns}  {place}  {function}"),
+            format!("{columns}  {place}"),
+            format!("{figure}  {label}  {operation}  {place}"),
+            format!("{figure}  {label}  {place}"),
+        ];
+        let line =
+            wrap::first_that_fits(lines.map(|line| line.trim_end().to_owned()), options.width);
+        let line = match &row.source {
+            Some(source) => line.replacen(&place, &options.linked(source), 1),
+            None => line,
+        };
+        _ = writeln!(out, "{line}");
     }
     let rest = &group.rows[shown..];
     let rest_bytes = total_bytes(rest.iter().map(|row| row.bytes));

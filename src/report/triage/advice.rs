@@ -58,12 +58,13 @@ pub(super) fn of(incident: &Incident, has_dump: bool) -> Advice {
     match incident.category {
         Category::HbmOom => hbm(incident, has_dump),
         Category::VmemScopedOom => scoped(incident),
+        Category::VmemCapacity if incident.form == Form::Preflight => preflight(),
         Category::VmemCapacity
         | Category::SmemCapacity
         | Category::SflagCapacity
         | Category::OtherCapacity => capacity(incident),
         Category::VmemColoured => coloured(),
-        Category::RuntimeOom => runtime(),
+        Category::RuntimeOom => runtime(incident),
         Category::Kernel => {
             let mut advice = Advice::new("a Pallas kernel was rejected, not for memory", None);
             advice.step(
@@ -319,10 +320,34 @@ fn coloured() -> Advice {
     advice
 }
 
-fn runtime() -> Advice {
+fn preflight() -> Advice {
+    let title =
+        "a framework rejected a kernel: by its own estimate it needs more VMEM than there is";
+    let mut advice = Advice::new(title, Some(RETUNE));
+    advice.shows("the compiler was not asked; the sizes are in units of powers of 1000");
+    advice.step(
+        RETUNE,
+        "smaller blocks: windows of inputs and outputs are held twice (double buffering)",
+    );
+    advice.step(RETUNE, "an operand or result whose last two dimensions are small or 2-D can force a larger block on all (a block is a multiple of 8 x 128): add a dimension, or block it differently");
+    advice
+}
+
+fn runtime(incident: &Incident) -> Advice {
     let mut advice =
         Advice::new("a running program could not allocate device memory", Some("E0100"));
     advice.shows("the program compiled: what is missing was taken by other live arrays, programs, or fragmentation");
+    let total = incident.requirement.as_ref().map_or(0, |needs| bytes(needs.total.as_ref()));
+    if let Some((size, label)) =
+        largest(incident).filter(|(size, _)| size.saturating_mul(2) > total && total > 0)
+    {
+        let share = percent(size, total);
+        advice.shows(format!(
+            "one buffer is {} of the program ({share}): {label}",
+            bytes_as_xla(size)
+        ));
+        advice.step("", "that buffer first: shard it, compute it in chunks, or in a narrower type");
+    }
     advice.step("", "delete arrays that are not needed any more; donate arguments; look for copies of the state kept by the caller");
     advice.step("", "what this program needs of it: hlolint check on its dump, with --reserve for what else is alive");
     advice

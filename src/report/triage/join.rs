@@ -31,6 +31,8 @@ pub struct Joined {
 pub struct Place {
     /// The instruction.
     pub instruction: String,
+    /// Its opcode.
+    pub opcode: &'static str,
     /// 1-based line of the text.
     pub line: u32,
     /// The operation in the user's program.
@@ -81,6 +83,7 @@ fn place(context: &Context<'_>, id: InstructionId) -> Place {
     let metadata = context.module.metadata(id);
     Place {
         instruction: instruction.name.to_owned(),
+        opcode: instruction.opcode.as_str(),
         line: crate::text::location(
             context.module.text.as_bytes(),
             instruction.span.start as usize,
