@@ -334,6 +334,24 @@ fn a_log_is_explained_beside_the_findings() {
     assert!(text.starts_with("no memory error"), "{text}");
 }
 
+/// Links are for terminals: none in a pipe, even where colours are forced.
+#[test]
+fn source_lines_are_links_on_a_terminal_only() {
+    let mut command = check(&[INPUTS[0]]);
+    let output = command.env("CLICOLOR_FORCE", "1").env("FORCE_HYPERLINK", "1").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("\u{1b}[") && !said.contains("\u{1b}]8;;"), "{said}");
+    let report = &support::fixture("scan_oom").report;
+    let sources = hlolint::report::Sources::below(root(), report);
+    let options = hlolint::render::text::Options { links: Some(&sources), ..Default::default() };
+    let linked = hlolint::render::text::check(report, options);
+    let link = format!("\u{1b}]8;;file://{}/testdata/generate/models.py\u{1b}\\", root().display());
+    assert!(linked.contains(&link), "{linked}");
+    let plain = hlolint::render::text::check(report, Default::default());
+    let strip = |text: &str| anstream::adapter::strip_str(text).to_string();
+    assert_eq!(strip(&linked), strip(&plain), "links change the layout");
+}
+
 /// The help of every command ends with an example; the manual and completions know every command.
 #[test]
 fn every_command_is_documented() {

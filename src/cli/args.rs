@@ -21,6 +21,7 @@ pub struct Args {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one in a process")]
 pub enum Command {
     /// Read HLO texts and say what they hold or where they are malformed.
     Parse(super::parse::ParseArgs),
