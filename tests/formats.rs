@@ -342,7 +342,7 @@ fn source_lines_are_links_on_a_terminal_only() {
     let said = String::from_utf8(output.stdout).unwrap();
     assert!(said.contains("\u{1b}[") && !said.contains("\u{1b}]8;;"), "{said}");
     let report = &support::fixture("scan_oom").report;
-    let sources = hlolint::report::Sources::below(root(), report);
+    let sources = hlolint::report::Sources::below(root(), report).searched();
     let options = hlolint::render::text::Options { links: Some(&sources), ..Default::default() };
     let linked = hlolint::render::text::check(report, options);
     let link = format!("\u{1b}]8;;file://{}/testdata/generate/models.py\u{1b}\\", root().display());

@@ -98,7 +98,10 @@ pub fn run(args: &CheckArgs) -> Result<Exit, String> {
     let found = fail_from.is_some_and(fails);
     let exit = Exit::of(&report.diagnostics, found, report.modules.len());
     let root = std::env::current_dir().unwrap_or_default();
-    let sources = Sources::below(&root, &report);
+    let mut sources = Sources::below(&root, &report);
+    if targets.iter().any(|target| target.format.names_sources()) {
+        sources = sources.searched();
+    }
     let run = Run { report: &report, sources: &sources, verbose: args.verbose, fail_from, exit };
     let mut unwritten = false;
     for target in &targets {

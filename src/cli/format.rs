@@ -32,6 +32,13 @@ pub enum Format {
     Markdown,
 }
 
+impl Format {
+    /// Whether it names source files as they lie here, and not as the dump does.
+    pub fn names_sources(self) -> bool {
+        !matches!(self, Format::Text | Format::Json | Format::JsonLines)
+    }
+}
+
 /// A format and the file it goes to; to the output stream where none is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {

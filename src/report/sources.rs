@@ -19,12 +19,14 @@ const MAX_DEPTH: usize = 16;
 pub struct Sources {
     root: PathBuf,
     paths: FxHashMap<String, String>,
+    /// Relative paths that lead nowhere from the working directory.
+    unknown: Vec<String>,
 }
 
 impl Sources {
-    /// Looks for the files that a report names below a directory.
+    /// Looks for the files that a report names below a directory, by their paths.
     pub fn below(root: &Path, report: &CheckReport) -> Sources {
-        let mut sources = Sources { root: root.to_owned(), paths: FxHashMap::default() };
+        let mut sources = Sources { root: root.to_owned(), ..Sources::default() };
         let findings = || report.findings.iter();
         let texts = findings().filter_map(|finding| finding.file());
         let others = report.diagnostics.iter().map(|diagnostic| diagnostic.file.as_str());
@@ -42,17 +44,22 @@ impl Sources {
         });
         let users: BTreeSet<&str> =
             users.chain(at_peaks).map(|source| source.file.as_str()).collect();
-        let unknown: Vec<&str> = users
-            .into_iter()
-            .filter(|file| {
-                let found = sources.by_suffix(file);
-                let is_known = found.is_some();
-                sources.paths.insert((*file).to_owned(), found.unwrap_or_else(|| clean(file)));
-                !is_known && is_plain(file) && !is_rooted(file)
-            })
-            .collect();
-        sources.search(&unknown);
+        for file in users {
+            let found = sources.by_suffix(file);
+            if found.is_none() && is_plain(file) && !is_rooted(file) {
+                sources.unknown.push(file.to_owned());
+            }
+            sources.paths.insert(file.to_owned(), found.unwrap_or_else(|| clean(file)));
+        }
         sources
+    }
+
+    /// Looks for the rest in all folders, too, which takes its time in large ones.
+    #[must_use]
+    pub fn searched(mut self) -> Sources {
+        let unknown = std::mem::take(&mut self.unknown);
+        self.search(&unknown.iter().map(String::as_str).collect::<Vec<&str>>());
+        self
     }
 
     /// A file's path from the working directory, with `/` between its parts; as it was named where
@@ -162,7 +169,7 @@ mod tests {
             fs::write(file, "").unwrap();
         }
         let path = path.replace("ROOT", directory.path().to_str().unwrap());
-        let mut sources = Sources { root: directory.path().to_owned(), paths: Default::default() };
+        let mut sources = Sources { root: directory.path().to_owned(), ..Sources::default() };
         if let Some(found) = sources.by_suffix(&path) {
             return found;
         }

@@ -66,7 +66,8 @@ fn moment(peak: &Peak, width: usize) -> String {
     let short = format!("{words}, {source}");
     let long = format!("{words}: {function}, {source}");
     let has_function = peak.backward && !function.is_empty();
-    wrap::first_that_fits(has_function.then_some(long).into_iter().chain([short]), width)
+    let named = has_function.then_some(long);
+    wrap::first_that_fits(named.into_iter().chain([short, words]), width)
 }
 
 /// `: x 32.00, w 16.00, 2 others 0.50`
