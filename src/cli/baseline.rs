@@ -47,7 +47,8 @@ impl Baselines {
             };
         };
         let failed = |message: String| format!("{}: {message}", path.display());
-        let text = std::fs::read_to_string(&path).map_err(|error| failed(error.to_string()))?;
+        let unread = |error| failed(format!("{error}; --write-baseline writes one"));
+        let text = std::fs::read_to_string(&path).map_err(unread)?;
         let baseline = Baseline::read(&text).map_err(failed)?;
         Ok(Some(Known { path, baseline }))
     }
