@@ -23,8 +23,14 @@ const PROPER_NAMES: &[&str] =
     &["XLA", "HBM", "VMEM", "SMEM", "SparseCore", "SparseCores", "Pallas", "JAX"];
 
 /// Hosts that a file may name.
-const HOSTS: &[&str] =
-    &["github.com", "openxla.org", "www.apache.org", "docs.jax.dev", "docs.oasis-open.org"];
+const HOSTS: &[&str] = &[
+    "github.com",
+    "openxla.org",
+    "www.apache.org",
+    "docs.jax.dev",
+    "docs.oasis-open.org",
+    "json-schema.org",
+];
 
 #[test]
 fn every_rule_has_its_name_file_documentation_and_fixtures() {
@@ -266,7 +272,7 @@ fn no_snapshot_is_left_over() {
         assert!(root().join(source).is_file(), "{file}: its test {source} is gone");
         let program = name.trim_end_matches("-verbose");
         let known = match folder.as_str() {
-            "check" | "json" => programs.contains(program),
+            "check" | "json" | "snapshot" => programs.contains(program),
             "rules" => rules.contains(name),
             "verify" if name.starts_with("all-") => true,
             _ => code.contains(&format!("\"{name}\"")),

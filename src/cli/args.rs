@@ -33,6 +33,10 @@ pub enum Command {
     Verify(super::verify::VerifyArgs),
     /// Everything about the memory of each program: totals, a chart, every buffer, shardings.
     Report(super::report::ReportArgs),
+    /// Keep what programs need as files under review: write, compare and accept them.
+    Snapshot(super::snapshot::SnapshotArgs),
+    /// Compare two dumps: totals, the peak, buffers, kernels, findings, and why.
+    Diff(super::diff::DiffArgs),
     /// Explain an error text or a compile log: what failed, by how much, what to do.
     Triage(super::triage::TriageArgs),
     /// List the rules.

@@ -5,6 +5,7 @@ mod baseline;
 mod check;
 mod completions;
 mod config;
+mod diff;
 mod exit;
 mod format;
 mod judge;
@@ -16,6 +17,7 @@ mod progress;
 mod report;
 mod rules;
 mod select;
+mod snapshot;
 mod triage;
 mod verify;
 mod vmem;
@@ -36,6 +38,8 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Verify(args) => verify::run(args),
         Command::Report(args) => report::run(args),
+        Command::Snapshot(args) => snapshot::run(args),
+        Command::Diff(args) => diff::run(args),
         Command::Triage(args) => triage::run(args),
         Command::Rules(args) => rules::list(args),
         Command::Explain(args) => rules::run(args),

@@ -16,6 +16,13 @@ pub struct Programs {
     #[arg(required = true)]
     paths: Vec<PathBuf>,
 
+    #[command(flatten)]
+    modules: Modules,
+}
+
+/// Which of the modules that are found.
+#[derive(Debug, Args)]
+pub struct Modules {
     /// Only modules whose names match, e.g. `jit_train*`; may be given several times.
     #[arg(long, value_name = "GLOB")]
     module: Vec<String>,
@@ -27,21 +34,35 @@ impl Programs {
     /// # Errors
     /// What is wrong with a pattern.
     pub fn open(&self) -> Result<Dump, String> {
-        let options = dump::Options { modules: globs(&self.module)?, ..Default::default() };
+        let options = dump::Options { modules: self.modules.globs()?, ..Default::default() };
         Ok(dump::open(&self.paths, &options))
+    }
+
+    /// Whether a module of a name is among those asked for.
+    ///
+    /// # Errors
+    /// What is wrong with a pattern.
+    pub fn filter(&self) -> Result<impl Fn(&str) -> bool, String> {
+        let wanted = self.modules.globs()?;
+        Ok(move |name: &str| wanted.as_ref().is_none_or(|wanted| wanted.is_match(name)))
     }
 }
 
-/// The patterns of `--module`; `None` where there is none.
-fn globs(patterns: &[String]) -> Result<Option<GlobSet>, String> {
-    if patterns.is_empty() {
-        return Ok(None);
+impl Modules {
+    /// The patterns; `None` where there is none.
+    ///
+    /// # Errors
+    /// What is wrong with a pattern.
+    pub fn globs(&self) -> Result<Option<GlobSet>, String> {
+        if self.module.is_empty() {
+            return Ok(None);
+        }
+        let mut set = GlobSetBuilder::new();
+        for pattern in &self.module {
+            set.add(Glob::new(pattern).map_err(|error| format!("--module {error}"))?);
+        }
+        set.build().map(Some).map_err(|error| format!("--module {error}"))
     }
-    let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        set.add(Glob::new(pattern).map_err(|error| format!("--module {error}"))?);
-    }
-    set.build().map(Some).map_err(|error| format!("--module {error}"))
 }
 
 /// The machine, where the user knows it better than the dump.

@@ -1,5 +1,6 @@
 //! Settings: configuration and command line as plain data.
 
+mod allowance;
 mod bytes;
 mod file;
 mod find;
@@ -11,6 +12,7 @@ mod settings;
 mod values;
 mod write;
 
+pub use allowance::Allowance;
 pub use bytes::{Unit, bytes, bytes_as_xla, fine_percent, parse_bytes, percent, total_bytes};
 pub use file::{FILE_NAME, File, KnownRule, read};
 pub use find::find_upward;

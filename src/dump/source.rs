@@ -157,7 +157,7 @@ impl File {
     }
 
     /// The first bytes, unpacked: enough to recognise a HLO text and its module's name.
-    pub(super) fn head(&self) -> Vec<u8> {
+    pub fn head(&self) -> Vec<u8> {
         const HEAD_BYTES: u64 = 512;
         let mut head = Vec::new();
         let reader: Box<dyn Read> = match &self.origin {

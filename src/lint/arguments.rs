@@ -9,8 +9,8 @@ pub struct Argument {
     pub number: i64,
     /// The instruction in the analysed module.
     pub instruction: InstructionId,
-    /// The path in the argument tree, `state['params']['w1']`; the instruction's name where the dump
-    /// does not tell.
+    /// The path in the argument tree, `state['params']['w1']`; the instruction's name without its
+    /// number where the dump does not tell.
     pub path: String,
 }
 
@@ -74,9 +74,15 @@ pub fn arguments(module: &Module<'_>, before: Option<&Module<'_>>) -> Vec<Argume
             instruction,
             path: op_name(module, instruction)
                 .or_else(|| name_before(position))
-                .unwrap_or_else(|| module.instruction(instruction).name.to_owned()),
+                .unwrap_or_else(|| without_number(module.instruction(instruction).name).to_owned()),
         })
         .collect()
+}
+
+/// `x.1` → `x`.
+fn without_number(name: &str) -> &str {
+    let number = name.rsplit_once('.').filter(|(_, end)| end.bytes().all(|b| b.is_ascii_digit()));
+    number.map_or(name, |(stem, _)| stem)
 }
 
 fn op_name(module: &Module<'_>, instruction: InstructionId) -> Option<String> {

@@ -7,10 +7,13 @@ use crate::config::total_bytes;
 use crate::hlo::{ArrayShape, Dimension, ElementType, InstructionId};
 use crate::memory::{Value, ValueId};
 use rustc_hash::FxHashSet;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Why bytes are alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
     /// The program's arguments.

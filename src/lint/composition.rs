@@ -8,10 +8,11 @@ use crate::config::total_bytes;
 use crate::hlo::{Dimension, ElementType, InstructionId, ShapeId};
 use crate::memory::{Allocation, AllocationKind, ValueId};
 use rustc_hash::FxHashMap;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Equal buffers.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
     /// Bytes of all of them.
     pub bytes: u64,
@@ -22,7 +23,7 @@ pub struct Row {
     /// What they are: a shape, an argument's path.
     pub label: String,
     /// The operation that computes them.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub operation: String,
     /// The line that computes them.
     pub source: Option<Source>,
@@ -32,7 +33,7 @@ pub struct Row {
 }
 
 /// Bytes with one cause.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Group {
     /// The cause.
     pub cause: Cause,
@@ -47,7 +48,7 @@ pub struct Group {
 }
 
 /// What is alive at the peak: groups, the largest first.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Composition {
     /// The groups.
     pub groups: Vec<Group>,

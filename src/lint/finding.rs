@@ -2,10 +2,13 @@
 
 use crate::memory::{BufferId, Edit};
 use crate::text::Excerpt;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How bad a finding is. Ordered: a note is the least.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Good to know.
@@ -28,7 +31,7 @@ impl Level {
 }
 
 /// How sure a finding is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Confidence {
     /// The figures are the compiler's own, to the byte.
@@ -40,7 +43,7 @@ pub enum Confidence {
 }
 
 /// Where the figures of a finding come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Provenance {
     /// This tool's model of the compiler.
@@ -50,7 +53,7 @@ pub enum Provenance {
 }
 
 /// The page of OpenXLA's error catalogue that speaks of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Reference {
     /// The code, `E1000` or `E1001`.
     pub code: &'static str,
@@ -66,7 +69,7 @@ impl Reference {
 }
 
 /// One thing to do, in the order in which to try.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remedy {
     /// What to do.
     pub action: String,
@@ -97,17 +100,19 @@ impl Remedy {
 }
 
 /// A line of the user's program.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Source {
     /// The file as the dump names it.
     pub file: String,
     /// The line.
     pub line: i32,
     /// The function; empty where the dump does not say.
-    #[serde(skip_serializing_if = "String::is_empty")]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub function: String,
     /// Whether the line is that of the data's origin and not the instruction's own.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub inferred: bool,
 }
 
@@ -132,7 +137,7 @@ impl std::fmt::Display for Source {
 }
 
 /// A place in the HLO text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Location {
     /// The file, as it was found.
     pub file: String,
@@ -146,7 +151,7 @@ pub struct Location {
 }
 
 /// What a rule found.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// The rule's name.
     pub rule: &'static str,
@@ -157,7 +162,7 @@ pub struct Finding {
     /// What was found, with its numbers; lower case, no full stop.
     pub message: String,
     /// Further lines: tables and facts.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
     /// What to do, in one line.
     pub help: String,
@@ -193,7 +198,7 @@ pub struct Finding {
     #[serde(skip)]
     pub buffers: Vec<BufferId>,
     /// Other rules that match the same bytes.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_seen: Vec<String>,
     /// Stays the same when instructions are renumbered.
     pub fingerprint: String,

@@ -1,9 +1,10 @@
 //! What kinds of failures there are, and in which words compilers say them.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// What failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
     /// A program needs more HBM than the chip has.
@@ -66,7 +67,7 @@ impl Category {
 }
 
 /// In which words the failure was said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Form {
     /// `Used A of B hbm. Exceeded hbm capacity by C.`, often with tables.

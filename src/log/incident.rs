@@ -2,10 +2,11 @@
 
 use super::table::Row;
 use super::{Category, Form, Resharding, Size};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Everything found in a log.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Log {
     /// The failures, each once, in the order in which they were first said.
     pub incidents: Vec<Incident>,
@@ -26,7 +27,7 @@ pub struct Log {
 }
 
 /// One failure.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Incident {
     /// What failed.
     pub category: Category,
@@ -119,7 +120,7 @@ impl Incident {
 }
 
 /// What the memory was for.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Subject {
     /// The instruction or kernel.
     pub name: Option<String>,
@@ -138,7 +139,7 @@ pub struct Subject {
 }
 
 /// `Total hbm usage >= A:` with its parts; a part of unknown size is absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Usage {
     /// The sum.
     pub total: Option<Size>,
@@ -151,7 +152,7 @@ pub struct Usage {
 }
 
 /// `Output size A; shares B with arguments.`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Output {
     /// All results.
     pub size: Size,
@@ -160,7 +161,7 @@ pub struct Output {
 }
 
 /// `Program hbm requirement A:` with its parts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Requirement {
     /// The sum.
     pub total: Option<Size>,
@@ -175,7 +176,7 @@ pub struct Requirement {
 }
 
 /// A rematerialisation warning. It says bytes exactly.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Remat {
     /// What was to be reached.
     pub limit: Size,

@@ -4,10 +4,11 @@
 use super::line::{ahead, between};
 use super::table::{quoted, source};
 use crate::hlo::ElementType;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A value that is whole on every device for a while.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Resharding {
     /// The sharding it has.
     pub from: String,

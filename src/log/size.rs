@@ -1,9 +1,10 @@
 //! Sizes as the compiler prints them: `512B`, `208.0K`, `16.00M`, `150.44G`, `3.81T`, `14.94GiB`.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A printed size. What was printed is kept; the bytes are those that it can stand for.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Size {
     /// As it was printed.
     pub text: String,

@@ -3,10 +3,11 @@
 
 use super::Size;
 use super::line::without_prefix;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One allocation of a table.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// Its size, padding included.
     pub size: Option<Size>,

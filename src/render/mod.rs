@@ -1,6 +1,7 @@
 //! Report data in; bytes for a terminal or a machine out. The only room with colours and widths.
 
 pub mod concise;
+pub mod diff;
 mod excerpt;
 mod fingerprint;
 pub mod github;
@@ -14,6 +15,7 @@ mod place;
 pub mod report;
 pub mod rules;
 pub mod sarif;
+pub mod snapshot;
 mod style;
 pub mod text;
 pub mod triage;

@@ -33,6 +33,12 @@ const URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').
 /// Headings.
 pub const HEADING: Style = Style::new().effects(Effects::BOLD);
 
+/// A line that is gone, or less than before.
+pub const GONE: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Red)));
+
+/// A line that is new.
+pub const NEW: Style = Style::new().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
+
 /// What is there for those who look for it.
 pub const DIM: Style = Style::new().effects(Effects::DIMMED);
 

@@ -7,6 +7,7 @@ use crate::dump::{Dump, Missing, parallel};
 use crate::lint::{Context, Finding, Level};
 use crate::report::{Diagnostic, ModuleReport, program};
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -14,9 +15,10 @@ use std::collections::BTreeMap;
 pub const SCHEMA: &str = "hlolint.check/1";
 
 /// The result of a run of `check`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CheckReport {
-    /// [`SCHEMA`].
+    /// The name and version of this form.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// Every module, the worst first.
     pub modules: Vec<ModuleReport>,
@@ -36,7 +38,7 @@ pub struct CheckReport {
 }
 
 /// The findings of one rule together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Statistic {
     /// The rule.
     pub rule: &'static str,

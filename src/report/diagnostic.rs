@@ -2,10 +2,11 @@
 
 use crate::dump;
 use crate::text::Excerpt;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Something that went wrong with an input, or that a reader should know.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostic {
     /// Whether the input could not be read or only needs a word.
     pub failed: bool,

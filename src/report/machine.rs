@@ -18,6 +18,8 @@ pub struct Machine {
     pub chip: Option<String>,
     /// Which rules of which compiler were chosen, and why.
     pub compiler: String,
+    /// The compiler's build, where the dump names it.
+    pub build: Option<String>,
     /// What Pallas kernels are judged by, on a TPU.
     pub kernels: Option<Circumstances>,
     /// Embedding tables that SparseCores handle one after the other, by flag; 0 where it is not set.
@@ -84,6 +86,7 @@ impl Machine {
             policy,
             chip: chip.filter(|name| !name.is_empty()),
             compiler,
+            build: None,
             kernels: None,
             serialized_tables: 0,
         }
@@ -97,6 +100,7 @@ impl Machine {
             policy,
             chip: None,
             compiler: "rules of XLA:CPU".to_owned(),
+            build: None,
             kernels: None,
             serialized_tables: 0,
         }
@@ -127,7 +131,23 @@ impl Machine {
         let has_tables = TABLES.iter().any(|sign| module.text.contains(sign));
         let serialized_tables = if has_tables { serialized(program) } else { 0 };
         let chip = chip.map(|chip| chip.name().to_owned());
-        Machine { policy, chip, compiler, kernels, serialized_tables }
+        Machine {
+            policy,
+            chip,
+            compiler,
+            build: program.build.map(build),
+            kernels,
+            serialized_tables,
+        }
+    }
+}
+
+/// `libtpu 0.0.52 (cl_1014260217)`; a build that is not of the table without its version.
+fn build(build: u64) -> String {
+    let release = tpu::RELEASES.iter().find(|release| release.build == build);
+    match release {
+        Some(release) => format!("libtpu {} (cl_{build})", release.version),
+        None => format!("libtpu cl_{build}"),
     }
 }
 

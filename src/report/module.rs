@@ -2,10 +2,12 @@
 
 use crate::lint::{Composition, Row, Source};
 use crate::target::gpu;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Whether a program fits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It needs more than there is.
@@ -21,7 +23,7 @@ pub enum Verdict {
 }
 
 /// What a module needs.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ModuleReport {
     /// The module's name.
     pub name: String,
@@ -30,13 +32,16 @@ pub struct ModuleReport {
     /// Which stage of compilation the text is.
     pub stage: String,
     /// `tpu`, `gpu` or `cpu`.
-    pub backend: &'static str,
+    pub backend: Cow<'static, str>,
     /// The chip: a TPU or GPU of the table, or what a GPU calls itself.
     pub chip: Option<String>,
     /// What the backend calls the memory of a device: `HBM`, `device memory`, `memory`.
-    pub memory: &'static str,
+    pub memory: Cow<'static, str>,
     /// The rules of which compiler release were used, and why.
     pub compiler: String,
+    /// The compiler's build, where the dump names it: `libtpu 0.0.52 (cl_1014260217)`.
+    #[serde(default)]
+    pub build: Option<String>,
     /// Devices that run it.
     pub devices: u64,
     /// The axes of the mesh.
@@ -44,9 +49,9 @@ pub struct ModuleReport {
     /// Whether it fits.
     pub verdict: Verdict,
     /// How good the figures are: `exact`, `estimate` or `lower-bound`.
-    pub figures: &'static str,
+    pub figures: Cow<'static, str>,
     /// Why they are not exact.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caveats: Vec<String>,
     /// HBM of one device.
     pub hbm: Hbm,
@@ -58,12 +63,12 @@ pub struct ModuleReport {
     /// The program point at which most is alive.
     pub peak: Option<Peak>,
     /// Other files with the same text.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<String>,
 }
 
 /// An axis of the mesh.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct MeshAxis {
     /// The user's name.
     pub name: String,
@@ -72,7 +77,7 @@ pub struct MeshAxis {
 }
 
 /// HBM of one device. The split sums to `total_bytes`.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Hbm {
     /// What the compiler may use on the chip.
     pub capacity_bytes: Option<u64>,
@@ -81,7 +86,7 @@ pub struct Hbm {
     /// What XLA compares with the capacity.
     pub required_bytes: u64,
     /// What SparseCores need for embedding tables beside every allocation (part of `required_bytes`).
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub sparsecore_bytes: u64,
     /// All allocations.
     pub total_bytes: u64,
@@ -117,18 +122,18 @@ impl Hbm {
 }
 
 /// Another memory space.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Space {
     /// Its number in layouts.
     pub memory_space: i64,
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// All allocations.
     pub total_bytes: u64,
 }
 
 /// The program point at which most is alive.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Peak {
     /// The position in the flattened schedule.
     pub point: u32,

@@ -180,10 +180,12 @@ fn report(program: &Program, context: &Context<'_>, machine: &Machine) -> Module
             Backend::Tpu => "tpu",
             Backend::Gpu => "gpu",
             Backend::Cpu => "cpu",
-        },
+        }
+        .into(),
         chip: machine.chip.clone(),
-        memory: policy.space_name(0),
+        memory: policy.space_name(0).into(),
         compiler: machine.compiler.clone(),
+        build: machine.build.clone(),
         devices: context.mesh.devices,
         mesh: context
             .mesh
@@ -196,7 +198,8 @@ fn report(program: &Program, context: &Context<'_>, machine: &Machine) -> Module
             Exactness::Exact => "exact",
             Exactness::Estimate => "estimate",
             Exactness::LowerBound => "lower-bound",
-        },
+        }
+        .into(),
         caveats: profile.caveats.clone(),
         spaces: profile
             .spaces
@@ -204,7 +207,7 @@ fn report(program: &Program, context: &Context<'_>, machine: &Machine) -> Module
             .filter(|space| space.memory_space != 0 && space.total_bytes > 0)
             .map(|space| Space {
                 memory_space: space.memory_space,
-                name: policy.space_name(space.memory_space),
+                name: policy.space_name(space.memory_space).into(),
                 total_bytes: space.total_bytes,
             })
             .collect(),

@@ -4,10 +4,11 @@ use super::Diagnostic;
 use super::check::CheckReport;
 use crate::config::{Budget, Ignore, Place, Settings};
 use crate::lint::Finding;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A finding that was accepted.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Suppressed {
     /// Where it was accepted.
     pub by: SuppressedBy,
@@ -19,7 +20,7 @@ pub struct Suppressed {
 }
 
 /// Where a finding was accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SuppressedBy {
     /// An ignore of hlolint.toml.

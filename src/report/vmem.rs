@@ -12,15 +12,17 @@ use crate::log::printed;
 use crate::target::tpu::mosaic::{
     Estimate, Exceeded, Kernels, LimitSource, Records, Role, Suggestion, WindowEstimate,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The name and version of the JSON form.
 pub const SCHEMA: &str = "hlolint.vmem/1";
 
 /// The result of a run of `vmem`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct VmemReport {
-    /// [`SCHEMA`].
+    /// The name and version of this form.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// Every call of a kernel, the one that uses most of its limit first.
     pub kernels: Vec<Kernel>,
@@ -31,7 +33,7 @@ pub struct VmemReport {
 }
 
 /// A call of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Kernel {
     /// The module's name.
     pub module: String,
@@ -110,7 +112,7 @@ impl Kernel {
 }
 
 /// A window.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Window {
     /// `operand` or `result`.
     pub role: &'static str,
@@ -135,7 +137,7 @@ pub struct Window {
 }
 
 /// A scratch operand.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Scratch {
     /// Its sizes.
     pub shape: Vec<u64>,
@@ -148,7 +150,7 @@ pub struct Scratch {
 }
 
 /// Blocks that fit.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NewBlocks {
     /// The grid dimensions that get more steps.
     pub grid: Vec<MoreSteps>,
@@ -161,7 +163,7 @@ pub struct NewBlocks {
 }
 
 /// A grid dimension that gets more steps.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MoreSteps {
     /// Its number.
     pub dimension: usize,
@@ -170,7 +172,7 @@ pub struct MoreSteps {
 }
 
 /// A block to take instead.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NewBlock {
     /// `operand` or `result`.
     pub role: &'static str,

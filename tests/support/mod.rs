@@ -3,6 +3,8 @@
 // A helper of a test fails by panicking; not every test uses every helper.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
+pub mod renumber;
+
 use hlolint::config::{self, Settings};
 use hlolint::dump::{self, Dump, Options};
 use hlolint::lint::known_rules;

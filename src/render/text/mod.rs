@@ -1,7 +1,7 @@
 //! Reports for a person at a terminal: the verdict first, what is alive, findings with remedies.
 
 mod finding;
-mod module;
+pub(super) mod module;
 mod peak;
 
 use super::excerpt::{self, Place};

@@ -106,7 +106,7 @@ fn heading(out: &mut String, module: &ModuleReport, options: Options<'_>) {
 }
 
 /// `TPU v5e, 32 devices, mesh "data"=8 x "model"=4`.
-fn machine(module: &ModuleReport) -> String {
+pub(in crate::render) fn machine(module: &ModuleReport) -> String {
     let mut words = module.backend.to_uppercase();
     if let Some(chip) = &module.chip {
         _ = write!(words, " {chip}");
@@ -176,7 +176,7 @@ fn first_upper(words: &str) -> String {
 fn split(out: &mut String, module: &ModuleReport) {
     let hbm = &module.hbm;
     let total = (bytes(hbm.total_bytes), hbm.total_bytes);
-    _ = writeln!(out, "\n{} in all  {}  ({} bytes)", first_upper(module.memory), total.0, total.1);
+    _ = writeln!(out, "\n{} in all  {}  ({} bytes)", first_upper(&module.memory), total.0, total.1);
     let donated = format!("parameters (donated: {})", bytes(hbm.aliased_bytes));
     let parts = [
         (donated.as_str(), hbm.parameters_bytes),

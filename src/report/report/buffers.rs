@@ -3,10 +3,13 @@
 use super::Options;
 use crate::lint::{Context, Source, unescape};
 use crate::memory::{Allocation, AllocationKind, LiveRange, ValueId};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// Why a buffer exists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// An argument.
@@ -45,12 +48,13 @@ impl Kind {
 }
 
 /// A buffer: values that must share their memory.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Buffer {
-    /// The instruction of its largest value; of equal ones the first.
+    /// The instruction of its largest value, at the peak of those that are there; of equal ones the
+    /// first.
     pub instruction: String,
     /// Where in the instruction's result; empty where it is the result.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub index: Vec<u32>,
     /// The opcode.
     pub opcode: String,
@@ -59,7 +63,7 @@ pub struct Buffer {
     /// The user's line that computes the data.
     pub source: Option<Source>,
     /// The call stack of the instruction, innermost first, where it was asked for.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Source>,
     /// The shape with its layout.
     pub shape: String,
@@ -129,13 +133,28 @@ fn buffer(
         AllocationKind::Parameter { number, .. } => Some(number).filter(|&n| is_argument(n)),
         _ => None,
     };
+    // Older compilers put temporaries into the memory of results that are not there yet.
+    let is_result = profile.schedule.is_empty()
+        || values().any(|(_, value)| {
+            value.live.is_some_and(|live| live.end as usize >= profile.schedule.len())
+        });
     let kind = match Kind::of(allocation) {
         Kind::Parameter if parameter.is_none() => Kind::Temporary,
+        Kind::Output if !is_result => Kind::Temporary,
         kind => kind,
     };
     let argument = context.arguments.iter().find(|argument| Some(argument.number) == parameter);
-    let instruction = largest.instruction;
-    let (origin, source) = context.origin(largest);
+    let peak = profile.hbm().and_then(|hbm| hbm.peak_point);
+    let is_at = |live: LiveRange| peak.is_some_and(|at| live.start <= at && at <= live.end);
+    // Values that follow one another in a buffer have names of their own: at the peak it is called by
+    // the one that is there.
+    let there = values().filter(|(_, value)| value.live.is_some_and(is_at));
+    let named = there.max_by_key(|(id, value)| (value.size_bytes, std::cmp::Reverse(*id)));
+    let named = named.map_or(largest, |(_, value)| value);
+    let instruction = named.instruction;
+    let index = named.index.to_vec();
+    let shape = crate::text::shape_text(&module.shapes, named.shape);
+    let (origin, source) = context.origin(named);
     let named = module.metadata(instruction).or_else(|| module.metadata(origin));
     let is_whole = !matches!(kind, Kind::Temporary | Kind::ThreadLocal);
     let ranges = || values().filter_map(|(_, value)| value.live);
@@ -144,11 +163,9 @@ fn buffer(
     } else {
         ranges().reduce(|a, b| LiveRange { start: a.start.min(b.start), end: a.end.max(b.end) })
     };
-    let peak = profile.hbm().and_then(|hbm| hbm.peak_point);
-    let is_at = |live: LiveRange| peak.is_some_and(|at| live.start <= at && at <= live.end);
     Some(Buffer {
         instruction: module.instruction(instruction).name.to_owned(),
-        index: largest.index.to_vec(),
+        index,
         opcode: module.opcode(instruction).to_string(),
         op_name: match argument {
             Some(argument) => argument.path.clone(),
@@ -156,7 +173,7 @@ fn buffer(
         },
         source: source.filter(|_| argument.is_none()),
         stack: if options.stacks { context.stack(origin) } else { Vec::new() },
-        shape: crate::text::shape_text(&module.shapes, largest.shape),
+        shape,
         bytes: largest.size_bytes,
         unpadded_bytes: largest.unpadded_bytes,
         memory_space: allocation.memory_space,

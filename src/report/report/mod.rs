@@ -6,12 +6,15 @@ mod buffers;
 use crate::config::Settings;
 use crate::dump::Dump;
 use crate::hlo::{Attribute, InstructionId, Module as HloModule};
-use crate::lint::{Argument, Context, Source};
+use crate::lint::{Argument, Context, Finding, Source};
 use crate::memory::{Curve, live_bytes};
 use crate::report::check::check_and;
 use crate::report::{Diagnostic, ModuleReport};
-use crate::target::tpu::mosaic::Kernels;
-use serde::Serialize;
+use crate::target::tpu::mosaic::{Estimate, Kernels};
+use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 pub use buffers::{Buffer, Kind};
 
@@ -19,18 +22,23 @@ pub use buffers::{Buffer, Kind};
 pub const SCHEMA: &str = "hlolint.report/1";
 
 /// The result of a run of `report`.
-#[derive(Debug, Serialize)]
-pub struct Report {
-    /// [`SCHEMA`].
-    pub schema: &'static str,
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(bound(deserialize = "F: Deserialize<'de>"))]
+pub struct Report<F = Finding> {
+    /// The name and version of this form.
+    #[schemars(extend("const" = SCHEMA))]
+    pub schema: Cow<'static, str>,
     /// Every module, the one that exceeds its memory most first.
     pub modules: Vec<Module>,
+    /// What the rules found, the worst first; the same as `check` says.
+    #[serde(default)]
+    pub findings: Vec<F>,
     /// What could not be read, and other things a reader should know.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A module. The fields of `check`'s modules, and what only `report` says.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Module {
     /// What `check` says: name, file, stage, chip, `hbm`, `peak`, other spaces.
     #[serde(flatten)]
@@ -41,7 +49,7 @@ pub struct Module {
 }
 
 /// What only `report` says of a module.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Details {
     /// Bytes that padding adds to what is alive at the peak.
     pub padding_bytes: u64,
@@ -56,7 +64,7 @@ pub struct Details {
 }
 
 /// A point of the curve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Live {
     /// The program point.
     pub point: u32,
@@ -65,7 +73,7 @@ pub struct Live {
 }
 
 /// An argument of the program.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Parameter {
     /// The parameter number.
     pub number: i64,
@@ -82,10 +90,13 @@ pub struct Parameter {
 }
 
 /// A custom kernel.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Kernel {
     /// The instruction.
     pub instruction: String,
+    /// The operation in the user's program.
+    #[serde(default)]
+    pub op_name: String,
     /// The user's line.
     pub source: Option<Source>,
     /// Scoped VMEM that it needs at least, read from its body; absent where that cannot be said.
@@ -117,11 +128,17 @@ pub fn report(
         .zip(details)
         .map(|(summary, details)| Module { summary, details })
         .collect();
-    Report { schema: SCHEMA, modules, diagnostics: check.diagnostics }
+    Report {
+        schema: SCHEMA.into(),
+        modules,
+        findings: check.findings,
+        diagnostics: check.diagnostics,
+    }
 }
 
 impl Details {
-    fn of(context: &Context<'_>, options: Options) -> Details {
+    /// What a module's analyses say.
+    pub(in crate::report) fn of(context: &Context<'_>, options: Options) -> Details {
         let buffers = buffers::all(context, options);
         let curve: Curve = live_bytes(context.profile, &context.module.shapes, 0);
         let at_peak = buffers.iter().filter(|b| b.is_alive_at_peak && b.memory_space == 0);
@@ -184,17 +201,24 @@ fn axes(attributes: &str) -> Option<String> {
 
 fn kernels(context: &Context<'_>) -> Vec<Kernel> {
     let kernels = Kernels::new(context.module);
+    let estimates: FxHashMap<InstructionId, &Estimate> =
+        context.kernel_estimates().iter().map(|(id, estimate)| (*id, estimate)).collect();
     let kernel = |&id: &InstructionId| {
-        let estimate = context
-            .kernels
-            .as_ref()
-            .and_then(|circumstances| kernels.estimate(id, circumstances).ok());
+        let estimate = estimates.get(&id);
+        let instruction = context.module.instruction(id).name;
+        let recorded = kernels.used_bytes(id);
         Kernel {
-            instruction: context.module.instruction(id).name.to_owned(),
+            instruction: instruction.to_owned(),
+            op_name: context
+                .module
+                .metadata(id)
+                .map(|metadata| crate::lint::unescape(metadata.op_name))
+                .unwrap_or_default(),
             source: context.source_near(id),
-            estimated_vmem_bytes: estimate.as_ref().map(|estimate| estimate.total_bytes),
-            vmem_limit_bytes: estimate.as_ref().and_then(|estimate| estimate.limit_bytes),
-            recorded_vmem_bytes: kernels.used_bytes(id),
+            estimated_vmem_bytes: estimate.map(|estimate| estimate.total_bytes),
+            vmem_limit_bytes: estimate.and_then(|estimate| estimate.limit_bytes),
+            recorded_vmem_bytes: recorded
+                .or_else(|| context.kernel_records.used_bytes(instruction)),
         }
     };
     kernels.ids().iter().map(kernel).collect()

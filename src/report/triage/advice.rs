@@ -4,10 +4,11 @@
 use crate::config::{bytes_as_xla, percent};
 use crate::log::{Category, Form, Incident, Size};
 use crate::report::ModuleReport;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// One thing to do.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// The section of the catalogue; empty where none speaks of it.
     pub section: &'static str,

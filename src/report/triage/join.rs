@@ -9,10 +9,11 @@ use crate::log::{Incident, Size};
 use crate::report::ModuleReport;
 use crate::report::check::{CheckReport, check_and};
 use rustc_hash::FxHashMap;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The program of the dump that an incident speaks of.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Joined {
     /// The module.
     pub module: String,
@@ -27,7 +28,7 @@ pub struct Joined {
 }
 
 /// An instruction that a message names, in the text.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Place {
     /// The instruction.
     pub instruction: String,

@@ -9,6 +9,7 @@ use crate::dump::Dump;
 use crate::log::{self, Incident, Log, Output, Remat, Resharding, Usage};
 use crate::report::ModuleReport;
 use crate::report::check::CheckReport;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use advice::Step;
@@ -18,7 +19,7 @@ pub use join::{Joined, Place};
 pub const SCHEMA: &str = "hlolint.triage/1";
 
 /// The result of a run of `triage`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct TriageReport {
     /// [`SCHEMA`].
     pub schema: &'static str,
@@ -30,7 +31,7 @@ pub struct TriageReport {
 }
 
 /// What a log says, explained.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct LogReport {
     /// The log.
     pub file: String,
@@ -54,7 +55,7 @@ pub struct LogReport {
 }
 
 /// A failure with what it means.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Explained {
     /// What the message says.
     #[serde(flatten)]

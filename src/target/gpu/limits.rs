@@ -5,7 +5,9 @@ use crate::hlo::{Module, Shape, ShapeId};
 use crate::target::policy::unpadded_bytes;
 
 /// Limits that the compiler steers by. Bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct Limits {
     /// What the scheduler lets temporaries take.
     pub scheduler_bytes: u64,
