@@ -5,8 +5,8 @@ use super::cause::{self, Alive};
 use super::finding::is_own_file;
 use super::materiality;
 use super::{
-    Argument, Axis, Composition, Confidence, Finding, Location, Mesh, Meta, Provenance, Remedy,
-    Source, SparseCore, composition, is_backward, unescape,
+    Argument, Axis, Composition, Confidence, Finding, Level, Location, Mesh, Meta, Provenance,
+    Reference, Remedy, Source, SparseCore, composition, is_backward, unescape,
 };
 use crate::config::Settings;
 use crate::graph::Dataflow;
@@ -160,9 +160,7 @@ impl<'a> Context<'a> {
     /// A number of a rule: the user's, else the rule's own; 0 where the rule declares none of that
     /// name.
     pub fn threshold(&self, meta: &Meta, name: &str) -> f64 {
-        let own = meta.thresholds.iter().find(|threshold| threshold.name == name);
-        let given = self.settings.rules.get(meta.name).and_then(|rule| rule.thresholds.get(name));
-        given.copied().or(own.map(|own| own.default)).unwrap_or(0.0)
+        threshold(self.settings, meta, name)
     }
 
     /// The size below which a rule does not report.
@@ -336,12 +334,22 @@ impl<'a> Context<'a> {
 
     /// A finding about an instruction (or the module), with what every finding has.
     pub fn finding(&self, meta: &Meta, instruction: Option<InstructionId>) -> Finding {
+        Finding {
+            rule: meta.name,
+            level: meta.level,
+            reference: meta.reference,
+            ..self.about(instruction)
+        }
+    }
+
+    /// What a finding about an instruction (or the module) has, whatever the rule.
+    pub(super) fn about(&self, instruction: Option<InstructionId>) -> Finding {
         let about = instruction.map(|id| self.module.instruction(id));
         let metadata = instruction.and_then(|id| self.module.metadata(id));
         let op_name = metadata.map(|m| m.op_name).filter(|name| !name.is_empty()).map(unescape);
         Finding {
-            rule: meta.name,
-            level: meta.level,
+            rule: "",
+            level: Level::Note,
             confidence: match self.profile.exactness {
                 Exactness::Exact => Confidence::Exact,
                 _ => Confidence::Estimate,
@@ -350,7 +358,7 @@ impl<'a> Context<'a> {
             details: Vec::new(),
             help: String::new(),
             remedies: Vec::new(),
-            reference: meta.reference,
+            reference: Reference { code: "", section: "" },
             module: self.module.name.to_owned(),
             instruction: about.map(|about| about.name.to_owned()),
             op_name,
@@ -406,6 +414,13 @@ impl<'a> Context<'a> {
     }
 }
 
+/// A number of a rule: the user's, else the rule's own; 0 where the rule declares none of that name.
+pub(super) fn threshold(settings: &Settings, meta: &Meta, name: &str) -> f64 {
+    let own = meta.thresholds.iter().find(|threshold| threshold.name == name);
+    let given = settings.rules.get(meta.name).and_then(|rule| rule.thresholds.get(name));
+    given.copied().or(own.map(|own| own.default)).unwrap_or(0.0)
+}
+
 /// The line that an instruction's metadata names: the innermost frame outside installed packages,
 /// else the innermost of all.
 pub fn source_in(module: &Module<'_>, instruction: InstructionId) -> Option<Source> {
@@ -444,7 +459,7 @@ pub fn shape_text(module: &Module<'_>, shape: ShapeId) -> String {
 }
 
 /// Rule, module, operation and shape: none of them changes when instructions are renumbered.
-fn fingerprint(finding: &Finding) -> String {
+pub(super) fn fingerprint(finding: &Finding) -> String {
     let parts = [
         finding.rule,
         &finding.module,

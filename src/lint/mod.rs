@@ -2,6 +2,7 @@
 
 mod arguments;
 mod cause;
+mod compiled;
 mod composition;
 mod context;
 mod finding;
@@ -21,6 +22,7 @@ mod upstream;
 
 pub use arguments::{Argument, arguments, last_key, names_parameters, unescape};
 pub use cause::{Cause, is_backward_name as is_backward};
+pub use compiled::Compiled;
 pub use composition::{Composition, Group, Row};
 pub use context::{Capacity, Context, shape_text, source_in};
 pub use finding::{Confidence, Finding, Level, Location, Provenance, Reference, Remedy, Source};

@@ -24,6 +24,7 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &rules::vmem_limit_over_capacity::VmemLimitOverCapacity,
         &rules::vmem_block_misaligned::VmemBlockMisaligned,
         &rules::large_allocation::LargeAllocation,
+        &rules::retraced_function::RetracedFunction,
     ]
 }
 

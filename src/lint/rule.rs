@@ -1,6 +1,7 @@
 //! What a rule is: its declaration and its check.
 
-use super::{Context, Finding, Level, Reference};
+use super::{Compiled, Context, Finding, Level, Reference};
+use crate::config::Settings;
 
 /// What a rule's findings speak of; decides when they are warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,4 +54,7 @@ pub trait Rule: Sync {
 
     /// Pushes what it finds.
     fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>);
+
+    /// Pushes what it finds over all programs of a dump together.
+    fn check_dump(&self, _: &[Compiled], _: &Settings, _: &mut Vec<Finding>) {}
 }

@@ -4,7 +4,7 @@ use super::suppress::{self, Suppressed, SuppressedBy};
 use super::triage::LogReport;
 use crate::config::Settings;
 use crate::dump::{Dump, Missing, parallel};
-use crate::lint::{Context, Finding, Level};
+use crate::lint::{Compiled, Context, Finding, Level, all_rules};
 use crate::report::{Diagnostic, ModuleReport, program};
 use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
@@ -141,7 +141,8 @@ pub fn check_and<T: Send>(
     then: impl Fn(&Context<'_>) -> T + Sync,
 ) -> (CheckReport, Vec<T>) {
     let outcomes = parallel::map(dump.programs.iter().collect(), |program| {
-        let outcome = program::analyse(program, settings, &then);
+        let outcome =
+            program::analyse(program, settings, |context| (Compiled::of(context), then(context)));
         done();
         outcome
     });
@@ -167,7 +168,11 @@ pub fn check_and<T: Send>(
             .cmp(&(over(a), a.hbm.required_bytes))
             .then(a.file.cmp(&b.file))
     });
-    let (modules, more) = modules.into_iter().unzip();
+    let (modules, more): (Vec<ModuleReport>, Vec<(Compiled, T)>) = modules.into_iter().unzip();
+    let (compiled, more): (Vec<Compiled>, Vec<T>) = more.into_iter().unzip();
+    for rule in all_rules() {
+        rule.check_dump(&compiled, settings, &mut report.findings);
+    }
     report.modules = modules;
     report
         .findings

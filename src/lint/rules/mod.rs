@@ -9,6 +9,7 @@ pub mod loop_copy;
 pub mod narrow_table;
 pub mod remat_exhausted;
 pub mod replicated_tensor;
+pub mod retraced_function;
 pub mod scoped_vmem;
 pub mod scoped_vmem_near_limit;
 pub mod sparsecore_dominates;
