@@ -50,6 +50,10 @@ fn curves_and_buffers_agree_with_the_totals() {
         for module in report["modules"].as_array().unwrap() {
             let name = &fixture.name;
             let hbm = &module["hbm"];
+            // Without a schedule nothing is placed.
+            if module["figures"] == "lower-bound" {
+                continue;
+            }
             let buffers = module["buffers"].as_array().unwrap();
             let of = |kind: &str| -> u64 {
                 let is = |buffer: &&Value| buffer["kind"] == kind && buffer["memory_space"] == 0;

@@ -179,6 +179,11 @@ impl<'a> Context<'a> {
         source_in(self.module, instruction)
     }
 
+    /// The line that an instruction of the module before optimisation names.
+    pub fn source_before(&self, instruction: InstructionId) -> Option<Source> {
+        source_in(self.before?, instruction)
+    }
+
     /// The call stack of an instruction, innermost first.
     pub fn stack(&self, instruction: InstructionId) -> Vec<Source> {
         const MOST: usize = 64;

@@ -73,6 +73,8 @@ def kept_files(program, dump):
 def wanted(program, name):
     if "*" in program.keep:
         return True
+    if program.only:
+        return any(name.endswith(f".{end}") for end in program.only)
     if PASS_FILE.search(name):
         return False
     ends = USUAL + tuple(program.keep)

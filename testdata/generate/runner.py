@@ -44,7 +44,7 @@ class Program:
     flags: str = ""  # dump flags besides --xla_dump_to and --xla_dump_hlo_as_text
     cached: bool = False  # compile twice, keep what the second process writes (a cache hit)
     keep: tuple = ()  # stages and side files kept besides the usual ones; "*": all
-
+    only: tuple = ()  # the only files kept, by the end of the name; empty: the usual ones
 
     @property
     def card(self):

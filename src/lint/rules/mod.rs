@@ -2,19 +2,27 @@
 
 pub mod budget;
 pub mod debug_print;
+pub mod dense_attention_scores;
+pub mod gather_index_padding;
 pub mod hbm_near_capacity;
 pub mod hbm_over_capacity;
+pub mod huge_elementwise;
 pub mod large_allocation;
+pub mod layout_copy_pads;
+pub mod logits_f32;
 pub mod loop_copy;
+pub mod materialized_one_hot;
 pub mod narrow_table;
 pub mod remat_exhausted;
 pub mod replicated_tensor;
 pub mod retraced_function;
+pub mod rng_bits;
 pub mod scoped_vmem;
 pub mod scoped_vmem_near_limit;
 pub mod sparsecore_dominates;
 pub mod stacked_residuals;
 pub mod table_layout_copy;
+pub mod tile_padding;
 pub mod unrolled_layers;
 pub mod unsharded_table;
 pub mod vmem_block_misaligned;
