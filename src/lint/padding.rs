@@ -90,7 +90,9 @@ pub(super) fn packed_text(array: &ArrayShape) -> Option<String> {
     let minor = *array.layout.as_deref()?.minor_to_major.first()?;
     let is_last = usize::try_from(minor).ok()? == array.dimensions.len().checked_sub(1)?;
     let side_by_side = LANES.checked_div(last.size)?;
-    let fits = side_by_side > 1 && LANES % last.size == 0 && before.size % side_by_side == 0;
+    let fits = side_by_side > 1
+        && LANES.is_multiple_of(last.size)
+        && before.size.is_multiple_of(side_by_side);
     if !is_last || rest.is_empty() || before.size >= LANES || !fits {
         return None;
     }

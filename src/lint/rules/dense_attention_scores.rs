@@ -127,7 +127,7 @@ fn report(context: &Context<'_>, group: &Together, all: &[(u64, Held)]) -> Optio
     let length = length(context, first.array(context)?)?;
     let mut finding = finding_about(context, &META, group)?;
     finding.message = format!(
-        "{}{} of attention scores {} {}",
+        "{}{} of scores {} {}",
         group.times(),
         context.shape_text(first.shape),
         group.verb("takes", "take"),
@@ -141,9 +141,10 @@ fn report(context: &Context<'_>, group: &Together, all: &[(u64, Held)]) -> Optio
         let text = "XLA recomputes them by itself: jax.checkpoint around attention gains nothing";
         finding.details.push(text.to_owned());
     }
-    let edits: Vec<Edit> = all
-        .iter()
-        .filter(|(other, _)| *other == length)
+    // Those that are not at the peak grow to it once the others are gone.
+    let same = || all.iter().filter(|(other, _)| *other == length);
+    finding.buffers = same().map(|(_, held)| held.buffer).collect();
+    let edits: Vec<Edit> = same()
         .map(|(_, held)| Edit::Shrink { buffer: held.buffer, bytes: held.size_bytes / CHUNKS })
         .collect();
     let module = context.module;

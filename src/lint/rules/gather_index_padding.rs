@@ -137,13 +137,13 @@ fn report(context: &Context<'_>, group: &Together, all: &[Held]) -> Option<Findi
     let (best, best_bytes) = smaller_layout(array)?;
     let mut finding = finding_about(context, &META, group)?;
     finding.message = format!(
-        "indices {}{} of {} take {}: {}",
+        "indices {}{} of {} take {}",
         group.times(),
         context.shape_text(first.shape),
         bytes(group.unpadded_bytes()),
         bytes(group.size_bytes()),
-        pads_text(array),
     );
+    finding.details.push(pads_text(array));
     finding.bytes = group.wasted_bytes();
     let edits: Vec<Edit> = all
         .iter()

@@ -129,14 +129,13 @@ fn report(context: &Context<'_>, group: &Together) -> Option<Finding> {
     let mut finding = context.finding(&META, Some(value.instruction));
     finding.source = context.source(value.instruction).or(source).or(context.source_near(origin));
     finding.message = format!(
-        "{}{} of {} {} copied into a layout that takes {}: {}",
+        "{}{} of {} copied into a layout of {}",
         group.times(),
         context.shape_text(first.shape),
         bytes(from_bytes.saturating_mul(count)),
-        group.verb("is", "are"),
         bytes(group.size_bytes()),
-        pads_text(to_array),
     );
+    finding.details.push(pads_text(to_array));
     finding.bytes = group.size_bytes().saturating_sub(from_bytes.saturating_mul(count));
     finding.buffers = group.buffers();
     finding.details.push(format!("from {} to {}", layout_text(from_array), layout_text(to_array)));

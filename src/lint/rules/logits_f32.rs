@@ -186,7 +186,7 @@ fn report(context: &Context<'_>, group: &Together, all: &[(u64, Held)]) -> Optio
     let module = context.module;
     let trains = module.ids().any(|id| module.metadata(id).is_some_and(|m| is_backward(m.op_name)));
     let each = if trains { ", each under jax.checkpoint" } else { "" };
-    let action = format!("the loss by lax.map over {PARTS} parts of the tokens{each}");
+    let action = format!("lax.map of the loss over {PARTS} parts of tokens{each}");
     let priced = context.priced(action.clone(), edits, false);
     finding.remedies = vec![priced.unwrap_or_else(|| Remedy::new(action))];
     Some(finding)

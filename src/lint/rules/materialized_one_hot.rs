@@ -109,15 +109,15 @@ fn report(context: &Context<'_>, group: &Together) -> Option<Finding> {
     let is_iota = context.module.opcode(made_by) == Opcode::Iota;
     finding.confidence = Confidence::Heuristic;
     finding.message = format!(
-        "{}{} of {} {} {}",
+        "{}{} {} {} {}",
         group.times(),
         context.shape_text(first.shape),
-        if is_iota { "an iota" } else { "a one-hot encoding" },
+        if is_iota { "iota" } else { "one-hot" },
         group.verb("takes", "take"),
         bytes(group.size_bytes()),
     );
     let edits = group.members.iter().map(|held| Edit::Remove(held.buffer)).collect();
-    let action = "keep the indices: encode where it is used, or take_along_axis, segment_sum";
+    let action = "keep the indices: encode where it is used, or take_along_axis";
     let priced = context.priced(action, edits, false);
     finding.remedies = vec![priced.unwrap_or_else(|| Remedy::new(action))];
     Some(finding)

@@ -69,7 +69,7 @@ fn is_random(context: &Context<'_>, held: &Held) -> bool {
         matches!(context.module.opcode(id), Opcode::RngBitGenerator | Opcode::Rng)
             || is_rotation(context, id)
             || context.module.metadata(id).is_some_and(|metadata| {
-                ["random_bits", "threefry2x32", "rng_bit_generator"]
+                ["random_bits", "threefry2x32", "rng_"]
                     .iter()
                     .any(|name| metadata.op_name.contains(name))
             })
@@ -105,7 +105,7 @@ fn report(context: &Context<'_>, group: &Together) -> Option<Finding> {
         finding.remedies.push(priced.unwrap_or_else(|| Remedy::new(action)));
     };
     if width > 8 {
-        let narrow = "draw 8 bits an element for a mask: jax.random.bits(key, shape, 'uint8')";
+        let narrow = "8 bits an element: jax.random.bits(key, shape, 'uint8') for a mask";
         offer(narrow, shrunk(|size, width| size / width.max(1) * 8));
     }
     offer("a threefry key, whose bits are fused into their user", shrunk(|_, _| 0));

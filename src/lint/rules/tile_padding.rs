@@ -4,6 +4,7 @@ use crate::config::{bytes, total_bytes};
 use crate::hlo::{ArrayShape, InstructionId, Opcode, ShapeId};
 use crate::lint::held::{Held, Together, at_peak, finding_about, held};
 use crate::lint::padding::{packed_text, pads, pads_text, row_major_text, smaller_layout};
+use crate::lint::stacked::stacked;
 use crate::lint::{
     Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Source, Threshold,
 };
@@ -70,8 +71,10 @@ impl Rule for TilePadding {
                 && held.size_bytes as f64 >= held.unpadded_bytes as f64 * factor
         };
         let padded: Vec<Held> = held(context, min_bytes).filter(is_padded).collect();
-        let own =
-            padded.iter().filter(|held| super::layout_copy_pads::relayout(context, held).is_none());
+        let own = padded.iter().filter(|held| {
+            super::layout_copy_pads::relayout(context, held).is_none()
+                && !is_rather_residuals(context, held)
+        });
         let shapes = own.map(|held| (held.shape, *held));
         let groups = at_peak(context, &META, shapes, Together::wasted_bytes);
         let is_the_story = is_the_story(context, &groups);
@@ -96,14 +99,14 @@ fn report(
     let kernel = group.members.iter().find_map(|held| kernel_at(context, held));
     let mut finding = finding_about(context, &META, group)?;
     finding.message = format!(
-        "{}{} {} {} for {} of data: {}",
+        "{}{} {} {} for {} of data",
         group.times(),
         context.shape_text(first.shape),
         group.verb("takes", "take"),
         bytes(group.size_bytes()),
         bytes(group.unpadded_bytes()),
-        pads_text(array),
     );
+    finding.details.push(pads_text(array));
     finding.bytes = group.wasted_bytes();
     if let Some(place) = pinned(context, array) {
         finding.details.push(format!("its layout is pinned by with_layout_constraint, {place}"));
@@ -117,6 +120,12 @@ fn report(
         finding.level = Level::Note;
     }
     Some(finding)
+}
+
+/// Whether a buffer is more than half data that a loop keeps: to keep less of it saves more.
+fn is_rather_residuals(context: &Context<'_>, held: &Held) -> bool {
+    held.wasted_bytes() < held.unpadded_bytes
+        && stacked(context, context.profile.value(held.value)).is_some()
 }
 
 /// Whether all padding is a share of what is alive at the peak that is worth a warning.
