@@ -5,7 +5,7 @@ use super::stacked::{Stacked, stacked};
 use super::upstream::argument_upstream;
 use crate::config::total_bytes;
 use crate::hlo::{ArrayShape, Dimension, ElementType, InstructionId};
-use crate::memory::{Value, ValueId};
+use crate::memory::{AllocationKind, Value, ValueId};
 use rustc_hash::FxHashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,6 +49,27 @@ pub(super) fn alive(context: &Context<'_>, point: u32) -> Vec<Alive> {
         .collect();
     fold(&mut alive, context.hbm().total_bytes);
     alive
+}
+
+/// All temporaries in HBM of at least so many bytes, one for each buffer, each with its cause.
+pub(super) fn all(context: &Context<'_>, min_bytes: u64) -> Vec<Alive> {
+    let known = Known::of(context);
+    let is_temporary = |value: &Value| {
+        value.memory_space == 0
+            && value.place.is_some_and(|place| {
+                context.profile.allocation(place.allocation).kind == AllocationKind::Temporary
+            })
+    };
+    let buffers = context.profile.buffers.iter();
+    buffers
+        .filter(|buffer| buffer.size_bytes >= min_bytes)
+        .filter_map(|buffer| {
+            let values = buffer.values.iter().copied();
+            values.max_by_key(|&id| (context.profile.value(id).size_bytes, std::cmp::Reverse(id)))
+        })
+        .filter(|&id| is_temporary(context.profile.value(id)))
+        .map(|id| classify(context, &known, id, context.profile.value(id).size_bytes))
+        .collect()
 }
 
 /// Values alive at a point that no other value shares its memory with then: of those that do, the

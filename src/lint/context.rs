@@ -11,7 +11,9 @@ use super::{
 use crate::config::Settings;
 use crate::graph::Dataflow;
 use crate::hlo::{InstructionId, Module, Opcode, ShapeId, ShapeIndex};
-use crate::memory::{Analysis, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId};
+use crate::memory::{
+    AllocationKind, Analysis, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId,
+};
 use crate::target::Policy;
 use crate::target::tpu::mosaic::{Circumstances, Estimate, Kernels, Records};
 use rustc_hash::FxHashMap;
@@ -275,6 +277,23 @@ impl<'a> Context<'a> {
             all
         });
         all.get(&instruction).map_or(&[], Vec::as_slice)
+    }
+
+    /// The value of each array argument in HBM, by parameter number.
+    pub fn parameter_values(&self) -> FxHashMap<i64, ValueId> {
+        let mut values = FxHashMap::default();
+        for allocation in self.profile.allocations.iter().filter(|a| a.memory_space == 0) {
+            let AllocationKind::Parameter { number, index } = &allocation.kind else { continue };
+            let parameter = allocation.values.iter().copied().find(|&id| {
+                let value = self.profile.value(id);
+                value.index == *index
+                    && self.module.parameter_number(value.instruction) == Some(*number)
+            });
+            if let Some(value) = parameter.filter(|_| index.is_empty()) {
+                values.insert(*number, value);
+            }
+        }
+        values
     }
 
     /// The bytes of an instruction's result, padded as the machine pads it.

@@ -7,6 +7,8 @@ mod composition;
 mod context;
 mod finding;
 mod held;
+mod gathers;
+mod host_site;
 mod host_transfer;
 mod kernel;
 mod layers;
@@ -19,7 +21,9 @@ mod recompute;
 mod registry;
 mod rule;
 pub mod rules;
+mod sharding;
 mod sparsecore;
+mod splits;
 mod stacked;
 mod upstream;
 

@@ -529,15 +529,116 @@ def cpu_cache_hit(mesh):
     **GRID,
 )
 def replicated_intermediate(mesh):
+    return normalised(mesh, P())
+
+
+@program(
+    "the same, the constraint splits the rows of the intermediate over data, its columns over model",
+    "the remedied sibling of replicated_intermediate",
+    **GRID,
+)
+def sharded_intermediate(mesh):
+    return normalised(mesh, P("data", "model"))
+
+
+def normalised(mesh, spec):
     def step(x, up, down):
         hidden = jnp.tanh(x @ up)
-        hidden = lax.with_sharding_constraint(hidden, NamedSharding(mesh, P()))
+        hidden = lax.with_sharding_constraint(hidden, NamedSharding(mesh, spec))
         scaled = hidden / (1e-6 + jnp.sqrt(jnp.sum(hidden * hidden, axis=0, keepdims=True)))
         return jnp.sort(scaled, axis=0) @ down
 
     x = sds((16384, 8192), f32, mesh, P("data"))
     up = sds((8192, 8192), f32, mesh, P(None, "model"))
     return jax.jit(step), (x, up, sds((8192, 1024), f32, mesh, P("model")))
+
+
+@program(
+    "momentum step on a mesh 4x2, state split over model only, the batch over data",
+    "replicated-tensor: the momentum could be split over data as well (ZeRO)",
+    **GRID,
+)
+def state_over_one_axis(mesh):
+    return step_with_momentum(mesh, {"up": P(None, "model"), "down": P("model")})
+
+
+@program(
+    "the same step, the momentum split over both axes",
+    "the remedied sibling of state_over_one_axis",
+    **GRID,
+)
+def momentum_over_both_axes(mesh):
+    return step_with_momentum(mesh, {"up": P("data", "model"), "down": P("model", "data")})
+
+
+def step_with_momentum(mesh, momentum):
+    def split(tree, specs):
+        return {name: sds(a.shape, a.dtype, mesh, specs[name]) for name, a in tree.items()}
+
+    state, batch = momentum_arguments(mesh, 4096, 2048, data=P("data"))
+    weights = split(state["weights"], {"up": P(None, "model"), "down": P("model")})
+    state = {"weights": weights, "momentum": split(state["momentum"], momentum)}
+    outputs = jax.tree.map(lambda a: a.sharding, state), None
+    return jax.jit(momentum_step, donate_argnums=0, out_shardings=outputs), (state, batch)
+
+
+@program(
+    "io_callback inside a shard_map over 8 devices",
+    "host-callback: each device sends its own shard, nothing is gathered",
+    topology="v5e:2x4",
+    mesh=((8,), ("data",)),
+)
+def callback_of_shards(mesh):
+    @functools.partial(
+        jax.shard_map, mesh=mesh, in_specs=P("data"), out_specs=P("data"), check_vma=False
+    )
+    def f(x):
+        y = jnp.tanh(x)
+        io_callback(lambda array: None, None, y)
+        return y * 0.5
+
+    return jax.jit(f), (sds((65536, 4096), f32, mesh, P("data")),)
+
+
+@program(
+    "Adam step of eight layers (a scan) on a mesh 4x2, state split over model only",
+    "replicated-tensor: the optimizer state could be split over data as well (ZeRO)",
+    **GRID,
+)
+def adam_over_one_axis(mesh):
+    return adam_of_layers(mesh, P(None, None, "model"))
+
+
+@program(
+    "the same step, the optimizer state split over both axes",
+    "the remedied sibling of adam_over_one_axis",
+    **GRID,
+)
+def adam_over_both_axes(mesh):
+    return adam_of_layers(mesh, P(None, "data", "model"))
+
+
+def adam_of_layers(mesh, spec):
+    def loss(weights, batch):
+        x, wanted = batch
+        layer = jax.checkpoint(lambda x, weight: (jnp.tanh(x @ weight), None))
+        return jnp.mean((lax.scan(layer, x, weights)[0] - wanted) ** 2)
+
+    def step(state, batch):
+        gradients = jax.grad(loss)(state["weights"], batch)
+        m = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state["m"], gradients)
+        v = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, state["v"], gradients)
+        weights = jax.tree.map(
+            lambda w, m, v: w - 1e-3 * m / (jnp.sqrt(v) + 1e-8), state["weights"], m, v
+        )
+        return {"weights": weights, "m": m, "v": v}
+
+    optimizer = sds((8, 4096, 4096), f32, mesh, spec)
+    weights = sds((8, 4096, 4096), f32, mesh, P(None, None, "model"))
+    state = {"weights": weights, "m": optimizer, "v": optimizer}
+    batch = (sds((16384, 4096), f32, mesh, P("data")),) * 2
+    outputs = jax.tree.map(lambda a: a.sharding, state)
+    return jax.jit(step, donate_argnums=0, out_shardings=outputs), (state, batch)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,20 @@
 //! The rules, one file each.
 
 pub mod budget;
+pub mod callback_in_loop;
 pub mod debug_print;
 pub mod dense_attention_scores;
 pub mod gather_index_padding;
+pub mod gather_over_capacity;
+pub mod gather_then_slice;
 pub mod hbm_near_capacity;
 pub mod hbm_over_capacity;
+pub mod host_callback;
 pub mod huge_elementwise;
 pub mod large_allocation;
 pub mod layout_copy_pads;
 pub mod logits_f32;
+pub mod long_lived_all_gather;
 pub mod loop_copy;
 pub mod materialized_one_hot;
 pub mod narrow_table;
@@ -25,5 +30,6 @@ pub mod table_layout_copy;
 pub mod tile_padding;
 pub mod unrolled_layers;
 pub mod unsharded_table;
+pub mod unused_mesh_axis;
 pub mod vmem_block_misaligned;
 pub mod vmem_limit_over_capacity;

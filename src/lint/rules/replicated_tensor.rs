@@ -2,12 +2,17 @@
 
 use crate::config::{Unit, bytes, total_bytes};
 use crate::hlo::{ArrayShape, InstructionId, Module};
+use crate::lint::gathers::{over_capacity, sliced};
+use crate::lint::rules::gather_over_capacity;
+use crate::lint::sharding::{axes_by_dimension, best_split_bytes};
+use crate::lint::splits::{Array, State, priced, split_over, splits};
+use crate::lint::stacked::stacked;
 use crate::lint::upstream::argument_upstream;
 use crate::lint::{
     Argument, Cause, Confidence, Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule,
     last_key, names_parameters,
 };
-use crate::memory::{AllocationKind, Edit, ValueId};
+use crate::memory::{BufferId, Edit, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 
@@ -20,13 +25,16 @@ pub static META: Meta = Meta {
     summary: "every device holds the whole of a large array",
     documentation: "\
 What it does: finds in a program for several devices, large arguments that every device holds whole
-because their sharding is missing or P(), grouped by the first key of the argument tree, and large
-intermediates whose local shape is the global one.
+because their sharding is missing or P(), grouped by the first key of the argument tree; large
+intermediates whose local shape is the global one; and, as a note unless memory is short, optimizer
+state that is split over some axes of the mesh but the same along the others (ZeRO).
 Why it costs memory: n devices hold n copies of what one copy would do for.
 Example: Adam's m and v given as P() on a mesh of 8 x 4 devices.
 Remedy: name an axis of the mesh in in_shardings and out_shardings (or in the annotation of an
-intermediate). What the arguments then need is exact; what gradients and temporaries do is the
-partitioner's business, so the total is an upper bound.
+intermediate). What the arguments then need is exact (the table). What is split over an axis that splits
+the batch too is gathered again where it is used, so the total is an upper bound: parameters count whole
+(two slices of a stack that a loop goes through), and the update of whole parameters from split
+optimizer state counts the gradients and the new values. A split that may save nothing is not offered.
 References: E1000, scenario 2 (mesh shape, missing sharding annotations) and 3.B.",
     level: Level::Warn,
     kind: Kind::Waste,
@@ -48,43 +56,15 @@ impl Rule for ReplicatedTensor {
             return;
         }
         arguments(context, findings);
+        partly_split(context, findings);
         intermediates(context, findings);
     }
-}
-
-/// A way to split an array: over so many devices, named as the user would.
-struct Split {
-    label: String,
-    ways: u64,
-}
-
-/// One split for each axis of the mesh, and one for all together.
-fn splits(context: &Context<'_>) -> Vec<Split> {
-    let mut splits: Vec<Split> = context
-        .axes()
-        .map(|axis| Split { label: format!("\"{}\"", axis.name), ways: axis.size })
-        .collect();
-    let all = context.mesh.devices;
-    match splits.len() {
-        0 => splits.push(Split { label: format!("all {all} devices"), ways: all }),
-        1 => {}
-        2 => splits.push(Split { label: "both".to_owned(), ways: all }),
-        _ => splits.push(Split { label: "all axes".to_owned(), ways: all }),
-    }
-    splits
-}
-
-/// A replicated argument.
-struct Whole<'c> {
-    argument: &'c Argument,
-    value: ValueId,
-    size_bytes: u64,
 }
 
 /// Replicated arguments with the same name and first key.
 struct Group<'c> {
     name: &'c str,
-    arrays: Vec<Whole<'c>>,
+    arrays: Vec<Array<'c>>,
     /// How many of them are large enough to be counted.
     large: usize,
 }
@@ -95,7 +75,7 @@ impl Group<'_> {
     }
 
     fn bytes_after(&self, context: &Context<'_>, ways: u64) -> u64 {
-        total_bytes(self.arrays.iter().map(|array| split_bytes(context, array.value, ways)))
+        total_bytes(self.arrays.iter().map(|array| array.split_bytes(context, ways)))
     }
 
     /// The sizes of its arrays, for telling groups of the same arrays.
@@ -142,23 +122,31 @@ fn arguments(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 /// All large replicated arguments, in groups, the largest group first.
 fn groups<'c>(context: &'c Context<'_>) -> Vec<Group<'c>> {
-    let values = parameter_values(context);
+    all_groups(context, |argument| is_whole(context, argument))
+}
+
+/// The large arguments that are wanted, in groups, the largest group first.
+fn all_groups<'c>(
+    context: &'c Context<'_>,
+    is_wanted: impl Fn(&Argument) -> bool,
+) -> Vec<Group<'c>> {
+    let values = context.parameter_values();
     let mut groups: Vec<Group<'c>> = Vec::new();
     let mut places: FxHashMap<&str, usize> = FxHashMap::default();
     for argument in &context.arguments {
         let Some(&value) = values.get(&argument.number) else { continue };
         let size_bytes = context.profile.value(value).size_bytes;
-        if !is_whole(context, argument) {
+        if !is_wanted(argument) {
             continue;
         }
-        let whole = Whole { argument, value, size_bytes };
+        let whole = Array { argument, value, size_bytes };
         let place = *places.entry(argument.group()).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.arrays.push(whole),
             None => groups.push(Group { name: argument.group(), arrays: vec![whole], large: 0 }),
         }
     }
-    let is_large = |array: &Whole<'_>| array.size_bytes >= context.min_bytes(&META);
+    let is_large = |array: &Array<'_>| array.size_bytes >= context.min_bytes(&META);
     groups.retain(|group| group.arrays.iter().any(is_large));
     for group in &mut groups {
         group.large = group.arrays.iter().filter(|array| is_large(array)).count();
@@ -166,24 +154,6 @@ fn groups<'c>(context: &'c Context<'_>) -> Vec<Group<'c>> {
     }
     groups.sort_by_key(|group| (Reverse(group.bytes()), group.name));
     groups
-}
-
-/// The value of each array argument in HBM, by parameter number.
-fn parameter_values(context: &Context<'_>) -> FxHashMap<i64, ValueId> {
-    let mut values = FxHashMap::default();
-    for allocation in context.profile.allocations.iter().filter(|a| a.memory_space == 0) {
-        if let AllocationKind::Parameter { number, index } = &allocation.kind {
-            let parameter = allocation.values.iter().copied().find(|&id| {
-                let value = context.profile.value(id);
-                value.index == *index
-                    && context.module.parameter_number(value.instruction) == Some(*number)
-            });
-            if let Some(value) = parameter.filter(|_| index.is_empty()) {
-                values.insert(*number, value);
-            }
-        }
-    }
-    values
 }
 
 /// Whether every device holds the whole argument.
@@ -297,7 +267,7 @@ fn table(context: &Context<'_>, groups: &[Group<'_>]) -> Vec<String> {
 }
 
 fn largest_arrays(groups: &[Group<'_>]) -> String {
-    let mut arrays: Vec<&Whole<'_>> = groups.iter().flat_map(|group| &group.arrays).collect();
+    let mut arrays: Vec<&Array<'_>> = groups.iter().flat_map(|group| &group.arrays).collect();
     arrays.sort_by_key(|array| (Reverse(array.size_bytes), array.argument.number));
     let named: Vec<String> = arrays
         .iter()
@@ -312,69 +282,62 @@ fn remedies(context: &Context<'_>, groups: &[Group<'_>]) -> Vec<Remedy> {
     let splits = splits(context);
     let mut remedies = Vec::new();
     let optimizer = optimizer_state(groups);
+    let is_optimizer = |group: &Group<'_>| optimizer.iter().any(|other| other.name == group.name);
+    let parameters = || {
+        let groups = groups.iter().filter(|group| !is_optimizer(group));
+        groups.flat_map(|group| &group.arrays).collect::<Vec<_>>()
+    };
+    let of_optimizer = || optimizer.iter().flat_map(|group| &group.arrays).collect::<Vec<_>>();
     if let (Some(first), false) = (splits.first(), optimizer.is_empty()) {
-        let names: Vec<&str> = optimizer.iter().map(|group| last_key(group.name)).collect();
+        let names: Vec<&str> = optimizer.iter().map(|group| short_name(group.name)).collect();
         let action = format!("{} over {}", names.join(" and "), first.label);
-        remedies.extend(priced(context, &optimizer, first.ways, action));
+        let state = State { optimizer: of_optimizer(), kept: parameters(), parameters: Vec::new() };
+        remedies.extend(priced(context, &state, first, action));
     }
-    let all: Vec<&Group<'_>> = groups.iter().collect();
-    let what = if groups.len() == 1 { groups[0].name.to_owned() } else { "all of it".to_owned() };
+    let what = match groups {
+        [only] => only.name.to_owned(),
+        _ => "all of it".to_owned(),
+    };
+    let state = State { parameters: parameters(), optimizer: of_optimizer(), kept: Vec::new() };
     for split in &splits {
         let action = format!("{what} over {}", split.label);
-        remedies.extend(priced(context, &all, split.ways, action));
+        remedies.extend(priced(context, &state, split, action));
+    }
+    if remedies.is_empty() {
+        remedies.push(Remedy::new("name an axis of the mesh in in_shardings and out_shardings"));
     }
     remedies
 }
 
-fn priced(
-    context: &Context<'_>,
-    groups: &[&Group<'_>],
-    ways: u64,
-    action: String,
-) -> Option<Remedy> {
-    let edits: Vec<Edit> = groups
-        .iter()
-        .flat_map(|group| &group.arrays)
-        .map(|array| Edit::Shrink {
-            buffer: context.profile.value(array.value).buffer,
-            bytes: split_bytes(context, array.value, ways),
-        })
-        .collect();
-    context.priced(action, edits, true)
-}
-
-/// The groups that are copies of the parameters' structure and not the parameters: optimizer state.
+/// The groups that are copies of the parameters' structure, one or several, and not the parameters:
+/// optimizer state. Scalars such as a step counter may stand beside the copies.
 fn optimizer_state<'g, 'c>(groups: &'g [Group<'c>]) -> Vec<&'g Group<'c>> {
     let is_parameters = |group: &Group<'_>| names_parameters(group.name);
     let Some(parameters) = groups.iter().find(|group| is_parameters(group)) else {
         return Vec::new();
     };
     let sizes = parameters.sizes();
-    groups.iter().filter(|group| !is_parameters(group) && group.sizes() == sizes).collect()
-}
-
-/// Bytes of an array split so many ways along the dimension that pads least; as it is where no
-/// dimension is long enough.
-fn split_bytes(context: &Context<'_>, value: ValueId, ways: u64) -> u64 {
-    let value = context.profile.value(value);
-    let Some(array) = context.module.shapes.get(value.shape).array() else {
-        return value.size_bytes;
+    let copies = |group: &Group<'_>| {
+        let own: Vec<u64> = group.sizes().into_iter().filter(|&size| size > SCALAR_BYTES).collect();
+        let wanted: Vec<u64> = sizes.iter().copied().filter(|&size| size > SCALAR_BYTES).collect();
+        let n = own.len().checked_div(wanted.len()).filter(|&n| n > 0)?;
+        let repeated: Vec<u64> = wanted.iter().flat_map(|&size| vec![size; n]).collect();
+        (own == repeated).then_some(())
     };
-    (0..array.dimensions.len())
-        .filter(|&at| array.dimensions[at].size >= ways)
-        .filter_map(|at| context.policy.array_bytes(&split(array, at, ways)))
-        .min()
-        .map_or(value.size_bytes, |size_bytes| size_bytes.min(value.size_bytes))
+    groups.iter().filter(|group| !is_parameters(group) && copies(group).is_some()).collect()
 }
 
-fn split(array: &ArrayShape, dimension: usize, ways: u64) -> ArrayShape {
-    let mut part = array.clone();
-    part.dimensions[dimension].size = part.dimensions[dimension].size.div_ceil(ways.max(1));
-    part
+/// The key of a group where it says something: `m` of `state['m']`, but `opt_state[0]` as it is.
+fn short_name(group: &str) -> &str {
+    let key = last_key(group);
+    if key.chars().all(|c| c.is_ascii_digit()) { group } else { key }
 }
+
+/// What a scalar takes at most, padded.
+const SCALAR_BYTES: u64 = 4096;
 
 /// How the user would write the sharding of the largest array.
-fn example(context: &Context<'_>, largest: &Whole<'_>) -> Option<String> {
+fn example(context: &Context<'_>, largest: &Array<'_>) -> Option<String> {
     let axis = context.axes().last()?;
     let array = context.module.shape(largest.argument.instruction).array()?;
     let at = (0..array.dimensions.len())
@@ -394,9 +357,86 @@ fn example(context: &Context<'_>, largest: &Whole<'_>) -> Option<String> {
     ))
 }
 
+/// Optimizer state that is split, like the parameters, but over some axes of the mesh only: it is
+/// needed in the update alone and could be split over the others too (ZeRO). A note, unless memory is
+/// short: it costs a gather or a scatter in each step.
+fn partly_split(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let groups = all_groups(context, |argument| !is_whole(context, argument));
+    let optimizer = optimizer_state(&groups);
+    let mut found: Vec<(Vec<&str>, Vec<&Array<'_>>)> = Vec::new();
+    for array in optimizer.iter().flat_map(|group| &group.arrays) {
+        let missing = missing_axes(context, array.argument);
+        if missing.is_empty() || array.size_bytes < context.min_bytes(&META) {
+            continue;
+        }
+        match found.iter_mut().find(|(axes, _)| *axes == missing) {
+            Some((_, arrays)) => arrays.push(array),
+            None => found.push((missing, vec![array])),
+        }
+    }
+    let is_parameters = |group: &&Group<'_>| names_parameters(group.name);
+    let parameters = groups.iter().filter(is_parameters).flat_map(|group| &group.arrays);
+    let kept: Vec<&Array<'_>> = parameters.collect();
+    for (axes, optimizer) in found {
+        let state = State { optimizer, kept: kept.clone(), parameters: Vec::new() };
+        // In a small step gathering the update costs more than the split saves: nothing to say then.
+        if let Some(finding) = partly_split_finding(context, &axes, &state) {
+            context.push(findings, &META, finding);
+        }
+    }
+}
+
+/// The axes of the mesh that no dimension of an argument is split over.
+fn missing_axes<'c>(context: &'c Context<'_>, argument: &Argument) -> Vec<&'c str> {
+    let split = parameter_before(context, argument)
+        .and_then(|(before, id)| axes_by_dimension(before, id))
+        .unwrap_or_default();
+    let split: Vec<&str> = split.into_iter().flatten().collect();
+    if split.is_empty() {
+        return Vec::new();
+    }
+    let axes = context.axes().map(|axis| axis.name.as_str());
+    axes.filter(|axis| !split.contains(axis)).collect()
+}
+
+fn partly_split_finding(
+    context: &Context<'_>,
+    axes: &[&str],
+    state: &State<'_, '_>,
+) -> Option<Finding> {
+    let split = split_over(context, axes);
+    let arrays = &state.optimizer;
+    let remedy = priced(context, state, &split, format!("split it over {} too", split.label))?;
+    let now = total_bytes(arrays.iter().map(|array| array.size_bytes));
+    let after = total_bytes(arrays.iter().map(|array| array.split_bytes(context, split.ways)));
+    let mut names: Vec<&str> = arrays.iter().map(|array| array.argument.group()).collect();
+    names.dedup();
+    let mut finding =
+        context.finding(&META, arrays.first().map(|array| array.argument.instruction));
+    finding.message = format!(
+        "{}, {}, the same on {} devices along {}",
+        names.join(" and "),
+        bytes(now),
+        split.ways,
+        split.label
+    );
+    finding.details = vec![format!(
+        "optimizer state, which the update alone needs: {} on each device when split",
+        bytes(after)
+    )];
+    if !context.is_near_capacity() {
+        finding.level = Level::Note;
+    }
+    finding.bytes = now.saturating_sub(after);
+    finding.buffers =
+        arrays.iter().map(|array| context.profile.value(array.value).buffer).collect();
+    finding.remedies = vec![remedy];
+    Some(finding)
+}
+
 /// Large intermediates alive at the peak of which every device holds all elements. What has the shape
 /// of an argument is left out: a device needs gathered weights whole while it uses them, and
-/// gradients follow the arguments.
+/// gradients follow the arguments. So is what the rules about gathers speak of.
 fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let Some(before) = context.before else { return };
     let globals = global_elements(before);
@@ -405,45 +445,111 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         .iter()
         .filter_map(|&id| before.shape(id).array().map(|array| &array.dimensions))
         .collect();
+    let of_gathers = of_gathers(context);
+    let is_whole = |id: ValueId, op_name: &str| {
+        let value = context.profile.value(id);
+        let array = context.module.shapes.get(value.shape).array();
+        // A loop's stack of slices is as large as all layers together: one slice is what counts.
+        let layers = stacked(context, value).map_or(1, |stacked| stacked.iterations.max(1));
+        let slice = array.and_then(|array| Some(array.elements()? / layers));
+        slice.is_some_and(|elements| globals.get(op_name) == Some(&elements))
+    };
     // One operation can stand in several layouts: the largest speaks for all.
     let mut reported: FxHashSet<&str> = FxHashSet::default();
     let suspects = context.composition.groups.iter().filter(|group| {
         !matches!(group.cause, Cause::Argument | Cause::Gradient | Cause::ArgumentCopy)
     });
     for row in suspects.flat_map(|group| &group.rows) {
-        let Some(value) = row.value.map(|id| context.profile.value(id)) else { continue };
-        let (origin, source) = context.origin(value);
-        let op_name = context.module.metadata(origin).map_or("", |metadata| metadata.op_name);
-        let Some(array) = context.module.shapes.get(value.shape).array() else { continue };
-        let global = globals.get(op_name).copied();
+        let Some(id) = row.value else { continue };
+        let value = context.profile.value(id);
+        let op_name = origin_name(context, id);
+        let dimensions =
+            context.module.shapes.get(value.shape).array().map(|array| &array.dimensions);
         if op_name.is_empty()
+            || reported.len() >= MOST
             || reported.contains(op_name)
-            || global.is_none()
-            || array.elements() != global
+            || !is_whole(id, op_name)
             || !context.is_material(&META, value.size_bytes)
-            || of_arguments.contains(&array.dimensions)
+            || of_gathers.contains(&value.buffer)
+            || dimensions.is_none_or(|dimensions| of_arguments.contains(dimensions))
             || argument_upstream(context, value).is_some()
         {
             continue;
         }
         reported.insert(op_name);
-        let mut finding = context.finding(&META, Some(origin));
-        finding.source = source;
-        finding.confidence = Confidence::Heuristic;
-        let shape = context.shape_text(value.shape);
-        finding.message = format!(
-            "intermediate {shape}, {}, whole on each of {} devices",
-            bytes(value.size_bytes),
-            context.mesh.devices
-        );
-        finding.shape = Some(shape);
-        finding.bytes = value.size_bytes;
-        finding.buffers = vec![value.buffer];
-        finding.remedies = vec![Remedy::new(
-            "annotate it with jax.lax.with_sharding_constraint, or shard what it is computed from",
-        )];
-        context.push(findings, &META, finding);
+        context.push(findings, &META, intermediate(context, id, op_name, &is_whole));
     }
+}
+
+/// The most intermediates that are reported: the largest come first.
+const MOST: usize = 8;
+
+/// The buffers that the rules about gathers speak of.
+fn of_gathers(context: &Context<'_>) -> FxHashSet<BufferId> {
+    let sliced = sliced(context, context.min_bytes(&META));
+    let share = context.threshold(&gather_over_capacity::META, "share");
+    let over = over_capacity(context, share).into_iter();
+    let over = over.map(|id| context.profile.value(id).buffer);
+    sliced.into_iter().flat_map(|found| found.buffers).chain(over).collect()
+}
+
+/// The framework's name of the operation that a value's data comes from.
+fn origin_name<'c>(context: &Context<'c>, id: ValueId) -> &'c str {
+    let (origin, _) = context.origin(context.profile.value(id));
+    context.module.metadata(origin).map_or("", |metadata| metadata.op_name)
+}
+
+fn intermediate(
+    context: &Context<'_>,
+    id: ValueId,
+    op_name: &str,
+    is_whole: &dyn Fn(ValueId, &str) -> bool,
+) -> Finding {
+    let value = context.profile.value(id);
+    let (origin, source) = context.origin(value);
+    let mut finding = context.finding(&META, Some(origin));
+    finding.source = source;
+    finding.confidence = Confidence::Heuristic;
+    let shape = context.shape_text(value.shape);
+    finding.message = format!(
+        "intermediate {shape}, {}, whole on each of {} devices",
+        bytes(value.size_bytes),
+        context.mesh.devices
+    );
+    finding.shape = Some(shape);
+    finding.bytes = value.size_bytes;
+    // The same in other layouts is split with it.
+    let least = context.min_bytes(&META);
+    let ids = (0..context.profile.values.len() as u32).map(ValueId);
+    let same: Vec<ValueId> = ids
+        .filter(|&other| {
+            let other_value = context.profile.value(other);
+            other_value.memory_space == 0
+                && other_value.size_bytes >= least
+                && is_whole(other, op_name)
+                && origin_name(context, other) == op_name
+        })
+        .collect();
+    let all = same.iter().map(|&same| context.profile.value(same).buffer);
+    finding.buffers = std::iter::once(value.buffer).chain(all).collect();
+    finding.buffers.dedup();
+    let priced = splits(context).into_iter().filter_map(|split| {
+        let edits = same.iter().map(|&same| Edit::Shrink {
+            buffer: context.profile.value(same).buffer,
+            bytes: best_split_bytes(context, same, split.ways),
+        });
+        let action = format!("split it over {} (with_sharding_constraint)", split.label);
+        context.priced(action, edits.collect(), true)
+    });
+    finding.remedies = priced.collect();
+    finding.remedies.sort_by_key(|remedy| remedy.required_bytes_after);
+    finding.remedies.truncate(2);
+    if finding.remedies.is_empty() {
+        finding.remedies.push(Remedy::new(
+            "annotate it with jax.lax.with_sharding_constraint, or shard what it is computed from",
+        ));
+    }
+    finding
 }
 
 /// The largest element count of each operation's results in the module as it was handed in, by
