@@ -247,8 +247,13 @@ impl<'a> Context<'a> {
 
     /// The value that holds an instruction's result: defined by it, or handed on by it.
     pub fn value_at(&self, instruction: InstructionId) -> Option<ValueId> {
+        self.value_at_index(instruction, &[])
+    }
+
+    /// The same for what stands at an index of the result.
+    pub fn value_at_index(&self, instruction: InstructionId, index: &[u32]) -> Option<ValueId> {
         const STEPS: usize = 64;
-        let (mut at, mut index) = (instruction, ShapeIndex::new());
+        let (mut at, mut index) = (instruction, ShapeIndex::from_slice(index));
         for _ in 0..STEPS {
             let defined =
                 self.values_of(at).iter().find(|&&id| self.profile.value(id).index == index);
