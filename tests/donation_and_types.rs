@@ -98,6 +98,43 @@ fn a_donated_array_and_a_map_of_it() {
     );
 }
 
+/// A state that is donated whole, and comes back in parts.
+#[test]
+fn a_donated_array_whose_result_is_sharded_otherwise() {
+    let fixture = support::fixture("gpu_adam_sharded");
+    let mut settings = Settings::default();
+    settings.materiality.min_bytes = 1024;
+    let report = support::report(&fixture.path, &settings);
+    let found: Vec<&Finding> =
+        report.findings.iter().filter(|found| found.rule == "donation-size-mismatch").collect();
+    assert_eq!(found.len(), 3, "{found:?}");
+    for finding in found {
+        assert_eq!(
+            finding.details,
+            ["it is f32[1536], the result f32[192]: sharded otherwise, on each device"]
+        );
+    }
+}
+
+/// Each device updates its part of a replicated weight, and the parts are gathered.
+#[test]
+fn a_weight_that_is_updated_in_parts() {
+    let text = "HloModule parts, is_scheduled=true, num_partitions=4\n\n\
+        ENTRY e {\n  \
+        w = f32[1024,1024]{1,0:T(8,128)} parameter(0), metadata={op_name=\"w\"}\n  \
+        g = f32[256,1024]{1,0:T(8,128)} parameter(1), metadata={op_name=\"g\"}\n  \
+        i = s32[]{:T(128)} parameter(2)\n  z = s32[]{:T(128)} constant(0)\n  \
+        c = f32[]{:T(128)} constant(0.5)\n  \
+        b = f32[256,1024]{1,0:T(8,128)} broadcast(c), dimensions={}\n  \
+        p = f32[256,1024]{1,0:T(8,128)} dynamic-slice(w, i, z), dynamic_slice_sizes={256,1024}\n  \
+        d = f32[256,1024]{1,0:T(8,128)} multiply(g, b), \
+        metadata={op_name=\"jit(f)/transpose(jvp())/mul\"}\n  \
+        n = f32[256,1024]{1,0:T(8,128)} subtract(p, d)\n  \
+        ROOT r = f32[1024,1024]{1,0:T(8,128)} all-gather(n), replica_groups={{0,1,2,3}}, \
+        dimensions={0}\n}\n";
+    assert_eq!(said(text), ["undonated-input: w of 4.00 MiB is updated but not donated"]);
+}
+
 /// R42: bf16 weights quantised to s8 in one jitted function, donated.
 #[test]
 fn a_quantised_weight_cannot_take_the_memory_of_the_weight() {

@@ -170,6 +170,13 @@ impl<'c, 'a> Search<'c, 'a> {
                     self.tables(place, queue);
                 }
             }
+            // Each device updates its part, and the parts are gathered: the elements stay in place.
+            Opcode::DynamicSlice => go(operands.first(), update),
+            Opcode::AllGather if operands.len() == 1 => go(operands.first(), update),
+            Opcode::AllGather => {
+                go(index.first().and_then(|&at| operands.get(at as usize)), update)
+            }
+            Opcode::AllGatherStart if operands.len() == 1 => go(operands.first(), update),
             Opcode::Conditional => {
                 for (_, branch) in module.calls(*id) {
                     if let Some(branch) = module.computations.get(branch.index()) {
@@ -291,7 +298,7 @@ pub(super) fn hand_on(context: &Context<'_>, (id, index): &Place) -> Option<Plac
             let (&first, rest) = index.split_first()?;
             Some((operand(first as usize)?, rest.into()))
         }
-        Opcode::AsyncDone => {
+        Opcode::AsyncDone | Opcode::AllGatherDone => {
             let mut inner = ShapeIndex::from_slice(&[1]);
             inner.extend_from_slice(index);
             Some((operand(0)?, inner))

@@ -15,13 +15,14 @@ pub struct CopiedDonatedInput;
 /// The declaration.
 pub static META: Meta = Meta {
     name: "copied-donated-input",
-    summary: "a donated argument is copied all the same, because its old value is still read",
+    summary: "a donated argument is copied, because its old value is still read",
     documentation: "\
-What it does: finds copies in HBM of an argument whose memory a result takes (a copy to another layout
-is none), and the instructions behind the copy that still read the argument.
-Why it costs memory: a donated array can be updated in place only where nothing reads its old value
-behind the update; otherwise the update works on a copy, which is as large.
-Example: a cache is updated with a slice, and its difference to the old cache is computed afterwards.
+What it does: finds copies in HBM of an argument whose memory a result takes (a copy to another
+layout is none), and the instructions behind the copy that still read the argument.
+Why it costs memory: a donated array can be updated in place only where nothing reads its old
+value behind the update; otherwise the update works on a copy, which is as large.
+Example: a cache is updated with a slice, and its difference to the old cache is computed
+afterwards.
 Remedy: read what is needed of the old array before the update (the slice that changes), or read
 the new array; return the old one in no result.
 References: E1000, 3.A (donate inputs).",
@@ -154,13 +155,13 @@ fn line(context: &Context<'_>, copied: &Copied<'_>) -> String {
     let module = context.module;
     let shape = context.shape_text(module.instruction(copied.copy).shape);
     let old = match copied.reader {
-        Some(reader) if module.is_root(reader) => ": the old value is returned, too".to_owned(),
+        Some(reader) if module.is_root(reader) => ": old value returned, too".to_owned(),
         Some(reader) => {
             let place = context.source_near(reader).map_or_else(
                 || module.instruction(reader).name.to_owned(),
                 |source| source.to_string(),
             );
-            format!(": the old value is read at {place}")
+            format!(": old value read at {place}")
         }
         None => String::new(),
     };

@@ -15,8 +15,8 @@ pub static META: Meta = Meta {
     name: "donation-size-mismatch",
     summary: "a donated argument is of no use to any result",
     documentation: "\
-What it does: finds donated arguments that no result could take, because none has the same type, shape
-and sharding (buffer_donor in the header), and names the result that differs least.
+What it does: finds donated arguments that no result could take, because none has the same type,
+shape and sharding (buffer_donor in the header), and names the result that differs least.
 Why it costs memory: the donated array stays until the program ends, beside the result that should
 have replaced it.
 Example: weights in bf16 and an update that is promoted to f32 by an f32 factor; weights quantised
@@ -95,10 +95,7 @@ impl Difference {
     /// What differs, and what to do.
     fn words(self) -> (&'static str, &'static str) {
         match self {
-            Difference::Type => (
-                "another type",
-                "return it in the argument's type, or convert array by array in calls of their own",
-            ),
+            Difference::Type => ("another type", "return it in the argument's type: x.astype(...)"),
             Difference::Sharding => (
                 "sharded otherwise, on each device",
                 "give both the same sharding, in in_shardings or out_shardings",
@@ -198,6 +195,8 @@ fn report(
     let output = shape_of(nearest.output.shape);
     let (why, action) = nearest.difference.words();
     finding.details.push(format!("it is {argument}, the result {output}: {why}"));
+    let or = (nearest.difference == Difference::Type)
+        .then(|| Remedy::new("convert array by array, in calls of their own"));
     if let Some(value) = nearest.output.value {
         let value = context.profile.value(value);
         let (_, source) = context.origin(value);
@@ -210,5 +209,6 @@ fn report(
     } else {
         finding.remedies = vec![Remedy::new(action)];
     }
+    finding.remedies.extend(or);
     finding
 }

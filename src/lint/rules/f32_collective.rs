@@ -15,14 +15,15 @@ pub static META: Meta = Meta {
     summary: "an array is gathered in f32 for one user and converted to bf16 for another",
     documentation: "\
 What it does: finds results of all-gather, all-to-all and collective-permute in f32 that one user
-converts to 16 bits and another reads in f32. Where every user converts, XLA moves the conversion before
-the collective by itself: no finding.
-Why it costs memory: twice the bytes on each device (and on the wire) of what the first user needs.
-Example: a weight is gathered whole in f32 for the largest element of each column, and converted to bf16
-for a product.
-Remedy: convert before the array is gathered, and compute what needs f32 from the shards (a maximum or
-a sum of the parts needs no whole array). It is a trade where the f32 user would have to work with
-bf16: warned of only where memory is short.
+converts to 16 bits and another reads in f32. Where every user converts, XLA moves the conversion
+before the collective by itself: no finding.
+Why it costs memory: twice the bytes on each device (and on the wire) of what the first user
+needs.
+Example: a weight is gathered whole in f32 for the largest element of each column, and converted
+to bf16 for a product.
+Remedy: convert before the array is gathered, and compute what needs f32 from the shards (a
+maximum or a sum of the parts needs no whole array). It is a trade where the f32 user would have
+to work with bf16: warned of only where memory is short.
 References: E1000, 3.A (bf16 for large tensors).",
     level: Level::Warn,
     kind: Kind::Trade,

@@ -21,16 +21,17 @@ pub static META: Meta = Meta {
     name: "f32-upcast",
     summary: "bf16 data is kept in HBM as f32",
     documentation: "\
-What it does: finds f32 temporaries alive at the peak that hold no more than bf16 data: what is written
-is converted from 16 bits, or every reader converts to 16 bits at once. Beside these, as a note (a
-warning where memory is short), those computed element by element from bf16 data in f32 and converted
-back later, as by a softmax in f32.
+What it does: finds f32 temporaries alive at the peak that hold no more than bf16 data: what is
+written is converted from 16 bits, or every reader converts to 16 bits at once. Beside these, as a
+note (a warning where memory is short), those computed element by element from bf16 data in f32
+and converted back later, as by a softmax in f32.
 Why it costs memory: twice the bytes of the same data in bf16.
-Example: a layer normalises in f32, and the scan over layers saves the converted input for the backward
-pass: f32[64,4096,1024], 1 GiB instead of 512 MiB.
-Remedy: save the value before the conversion: jax.checkpoint around the normalisation (its input is
-saved, in bf16), or convert where it is read. It loses nothing where the data was bf16. Where the f32
-values are computed, keeping them in bf16 costs accuracy. Gradients of f32 arguments are left alone.
+Example: a layer normalises in f32, and the scan over layers saves the converted input for the
+backward pass: f32[64,4096,1024], 1 GiB instead of 512 MiB.
+Remedy: save the value before the conversion: jax.checkpoint around the normalisation (its input
+is saved, in bf16), or convert where it is read. It loses nothing where the data was bf16. Where
+the f32 values are computed, keeping them in bf16 costs accuracy. Gradients of f32 arguments are
+left alone.
 References: E1000, 3.A (bf16 for large tensors).",
     level: Level::Warn,
     kind: Kind::Waste,

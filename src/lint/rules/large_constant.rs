@@ -18,20 +18,24 @@ pub static META: Meta = Meta {
     name: "large-constant",
     summary: "a large array is part of the program text",
     documentation: "\
-What it does: finds constants in HBM, sized by their shape (the text leaves out large literals). What the
-text computes, a broadcast of one number or an iota, is none.
-Why it costs memory: a constant lives as long as the program is loaded, once for each program compiled
-with it, and each device holds all of it, whatever the sharding of what it is used with.
-Example: a table of positions of 256 MiB, made with numpy, that a jitted function uses from around it.
-Remedy: give it as an argument, with a sharding where devices need different parts of it; or make it in
-the function with jax.numpy, which fuses it into its users. Where every device needs all of it, an
-argument takes as many bytes as the constant: no saving is claimed then.
+What it does: finds constants in HBM, sized by their shape (the text leaves out large literals).
+What the text computes, a broadcast of one number or an iota, is none.
+Why it costs memory: a constant lives as long as the program is loaded, once for each program
+compiled with it, and each device holds all of it, whatever the sharding of what it is used with.
+Example: a table of positions of 256 MiB, made with numpy, that a jitted function uses from around
+it.
+Remedy: give it as an argument, with a sharding where devices need different parts of it; or make
+it in the function with jax.numpy, which fuses it into its users. Where every device needs all of
+it, an argument takes as many bytes as the constant: no saving is claimed then.
 References: E1000, scenario 2 (one unexpectedly large allocation; replication).",
     level: Level::Warn,
     kind: Kind::Waste,
     preview: false,
     thresholds: &[],
-    reference: Reference { code: "E1000", section: "scenario 2, one unexpectedly large allocation" },
+    reference: Reference {
+        code: "E1000",
+        section: "scenario 2, one unexpectedly large allocation",
+    },
 };
 
 /// How many constants are reported one by one.

@@ -19,16 +19,17 @@ pub static META: Meta = Meta {
     name: "undonated-input",
     summary: "an argument is updated but not donated, so that it stands in HBM twice",
     documentation: "\
-What it does: finds results that are a new version of an argument of the same shape, type and layout
-in the data flow (w - lr * g of w, a slice written into a cache, the state that a loop carries),
-where the argument is not donated. A gradient or a map such as tanh(x) is none; a sum of arguments
-is one only where the argument's name says that it is state.
+What it does: finds results that are a new version of an argument of the same shape, type and
+layout in the data flow (w - lr * g of w, a slice written into a cache, the state that a loop
+carries), where the argument is not donated. A gradient or a map such as tanh(x) is none; a sum of
+arguments is one only where the argument's name says that it is state.
 Why it costs memory: the caller keeps the old array, so that the new one needs memory of its own.
 Example: a training step returns new weights and momentum of 512 MiB and was not told to reuse the
 old ones: 512 MiB more.
 Remedy: donate_argnums or donate_argnames of jax.jit, where the caller does not use the old arrays
 again. The bytes that argument and result share are sure; the compiler schedules a donated program
-anew, so that what temporaries need can move either way (by tens of percent in large training steps).
+anew, so that what temporaries need can move either way (by tens of percent in large training
+steps).
 References: E1000, 3.A (donate inputs).",
     level: Level::Warn,
     kind: Kind::Waste,

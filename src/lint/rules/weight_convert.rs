@@ -20,16 +20,16 @@ pub static META: Meta = Meta {
     name: "weight-convert",
     summary: "f32 arguments stand in HBM a second time, converted to bf16",
     documentation: "\
-What it does: finds whole arguments that are converted to a narrower float and alive at the peak in both
-types.
-Why it costs memory: an f32 weight takes 4 bytes an element and its bf16 copy 2 more, for all layers at
-once where they are stacked for a scan. Casting inside the scan's body does not help: XLA moves the
-conversion out of the loop again, even from behind an optimisation barrier.
+What it does: finds whole arguments that are converted to a narrower float and alive at the peak
+in both types.
+Why it costs memory: an f32 weight takes 4 bytes an element and its bf16 copy 2 more, for all
+layers at once where they are stacked for a scan. Casting inside the scan's body does not help:
+XLA moves the conversion out of the loop again, even from behind an optimisation barrier.
 Example: 16 layers of f32[4096,4096] run in bf16: 1 GiB of weights and 512 MiB of copies.
-Remedy: keep the weights in bf16. It is free where nothing else reads the f32 values, as in inference (a
-warning where it is material); a training step that updates f32 weights loses precision by it, so there
-it is a trade, warned of only where memory is short. What an optimizer or gradients then need is not
-counted: the saving is an estimate there.
+Remedy: keep the weights in bf16. It is free where nothing else reads the f32 values, as in
+inference (a warning where it is material); a training step that updates f32 weights loses
+precision by it, so there it is a trade, warned of only where memory is short. What an optimizer
+or gradients then need is not counted: the saving is an estimate there.
 References: E1000, 3.A (bf16 for large tensors).",
     level: Level::Warn,
     kind: Kind::Trade,
