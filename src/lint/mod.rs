@@ -20,6 +20,7 @@ mod padding;
 mod producer;
 mod recompute;
 mod readers;
+mod recompute;
 mod registry;
 mod rule;
 pub mod rules;

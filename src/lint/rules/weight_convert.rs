@@ -26,10 +26,10 @@ Why it costs memory: an f32 weight takes 4 bytes an element and its bf16 copy 2 
 layers at once where they are stacked for a scan. Casting inside the scan's body does not help:
 XLA moves the conversion out of the loop again, even from behind an optimisation barrier.
 Example: 16 layers of f32[4096,4096] run in bf16: 1 GiB of weights and 512 MiB of copies.
-Remedy: keep the weights in bf16. It is free where nothing else reads the f32 values, as in
-inference (a warning where it is material); a training step that updates f32 weights loses
-precision by it, so there it is a trade, warned of only where memory is short. What an optimizer
-or gradients then need is not counted: the saving is an estimate there.
+Remedy: keep the weights in bf16. It is free where the program itself converts them and nothing
+else reads the f32 values, as in inference (a warning where it is material); a training step that
+updates f32 weights loses precision by it, so there it is a trade, warned of only where memory is
+short. What an optimizer or gradients then need is not counted: the saving is an estimate there.
 References: E1000, 3.A (bf16 for large tensors).",
     level: Level::Warn,
     kind: Kind::Trade,
@@ -44,9 +44,9 @@ impl Rule for WeightConvert {
     }
 
     fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>) {
-        let (free, paid): (Vec<Copied<'_>>, Vec<Copied<'_>>) =
-            copies(context).into_iter().partition(|copied| copied.is_free);
-        for mut copies in [free, paid] {
+        let all = copies(context);
+        for price in [Price::None, Price::Rounded, Price::Precision] {
+            let mut copies: Vec<&Copied<'_>> = all.iter().filter(|c| c.price == price).collect();
             copies.sort_by_key(|copied| (Reverse(copied.size_bytes), copied.value));
             if let Some(finding) = report(context, &copies) {
                 context.push(findings, &META, finding);
@@ -60,8 +60,20 @@ struct Copied<'c> {
     argument: &'c Argument,
     value: ValueId,
     size_bytes: u64,
-    /// Nothing reads the argument but conversions.
-    is_free: bool,
+    /// What it would cost to have the argument in the copy's type.
+    price: Price,
+}
+
+/// What it costs to have an argument in a narrower type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Price {
+    /// The program converts it before it does anything else with it.
+    None,
+    /// The compiler does, as products of default precision round what they read; what the program
+    /// computes from it would become narrower, too.
+    Rounded,
+    /// Something reads it in f32.
+    Precision,
 }
 
 fn copies<'c>(context: &'c Context<'_>) -> Vec<Copied<'c>> {
@@ -90,7 +102,7 @@ fn copies<'c>(context: &'c Context<'_>) -> Vec<Copied<'c>> {
                 argument,
                 value: ValueId(at as u32),
                 size_bytes: value.size_bytes,
-                is_free: is_free(context, argument.instruction),
+                price: price(context, argument, value),
             })
         })
         .collect()
@@ -117,12 +129,47 @@ fn may_be_copy(context: &Context<'_>, value: &Value) -> bool {
         && context.is_alive_at_peak(value)
 }
 
-fn is_free(context: &Context<'_>, parameter: InstructionId) -> bool {
-    readers(context, parameter)
-        .is_some_and(|readers| readers.iter().all(|&reader| is_narrowing(context, reader)))
+fn price(context: &Context<'_>, argument: &Argument, copy: &Value) -> Price {
+    let is_only_converted = readers(context, argument.instruction)
+        .is_some_and(|readers| readers.iter().all(|&reader| is_narrowing(context, reader)));
+    let to = context.module.shapes.get(copy.shape).array().map(|array| array.element_type);
+    match to {
+        Some(to) if is_only_converted => {
+            if is_converted_before(context, argument, to) {
+                Price::None
+            } else {
+                Price::Rounded
+            }
+        }
+        _ => Price::Precision,
+    }
 }
 
-fn report(context: &Context<'_>, copies: &[Copied<'_>]) -> Option<Finding> {
+/// Whether the program as it was handed in converts an array of an argument's size, whole or a slice
+/// of its first dimension at a time.
+fn is_converted_before(context: &Context<'_>, argument: &Argument, to: ElementType) -> bool {
+    let Some(before) = context.before else { return false };
+    let parameter = usize::try_from(argument.number)
+        .ok()
+        .and_then(|number| context.before_parameters.get(number))
+        .and_then(|&id| before.shape(id).array());
+    let Some((parameter, whole)) = parameter.and_then(|array| Some((array, array.elements()?)))
+    else {
+        return false;
+    };
+    let slices = parameter.dimensions.first().map_or(1, |dimension| dimension.size.max(1));
+    before.ids().filter(|&id| before.opcode(id) == Opcode::Convert).any(|id| {
+        let from = before.operands(id).first().and_then(|&from| before.shape(from).array());
+        let result = before.shape(id).array();
+        from.zip(result).is_some_and(|(from, result)| {
+            from.element_type == ElementType::F32
+                && result.element_type == to
+                && result.elements().is_some_and(|part| part == whole || part == whole / slices)
+        })
+    })
+}
+
+fn report(context: &Context<'_>, copies: &[&Copied<'_>]) -> Option<Finding> {
     let largest = copies.first()?;
     let value = context.profile.value(largest.value);
     let (origin, source) = context.origin(value);
@@ -147,17 +194,21 @@ fn report(context: &Context<'_>, copies: &[Copied<'_>]) -> Option<Finding> {
             .details
             .push("casting inside the scan does not help: XLA moves it out again".to_owned());
     }
-    let is_updated = || aliased_parameters(context).contains(&largest.argument.number);
-    let action = if largest.is_free {
-        format!("give them in {to}: nothing reads the f32 values")
-    } else {
-        finding.confidence = Confidence::Estimate;
-        let price =
-            if is_updated() { "the update loses precision" } else { "what else reads it, too" };
-        format!("keep them in {to}: {price}")
+    let is_updated = aliased_parameters(context).contains(&largest.argument.number);
+    let action = match largest.price {
+        Price::None => format!("give them in {to}: nothing reads the f32 values"),
+        Price::Rounded => format!("give them in {to}: products of default precision round them so"),
+        Price::Precision if is_updated => {
+            format!("keep them in {to}: the update loses precision")
+        }
+        Price::Precision => format!("give them in {to}, if nothing needs the f32 values"),
     };
+    if largest.price != Price::None {
+        finding.confidence = Confidence::Estimate;
+    }
     let priced = context.priced(action.clone(), edits(context, copies), false);
-    finding.is_urgent = largest.is_free && priced.is_some() && context.is_material(&META, total);
+    finding.is_urgent =
+        largest.price == Price::None && priced.is_some() && context.is_material(&META, total);
     finding.remedies = vec![priced.unwrap_or_else(|| Remedy::new(action))];
     Some(finding)
 }
@@ -175,7 +226,7 @@ fn loop_source(context: &Context<'_>, id: InstructionId) -> Option<Source> {
 }
 
 /// The arguments in the copies' type, and no copies.
-fn edits(context: &Context<'_>, copies: &[Copied<'_>]) -> Vec<Edit> {
+fn edits(context: &Context<'_>, copies: &[&Copied<'_>]) -> Vec<Edit> {
     let mut edits = Vec::new();
     for copied in copies {
         let value = context.profile.value(copied.value);
