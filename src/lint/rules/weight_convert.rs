@@ -189,7 +189,7 @@ fn report(context: &Context<'_>, copies: &[&Copied<'_>]) -> Option<Finding> {
     finding.bytes = total;
     finding.buffers =
         copies.iter().map(|copied| context.profile.value(copied.value).buffer).collect();
-    if scan.is_some() {
+    if scan.is_some() && largest.price != Price::Rounded {
         finding
             .details
             .push("casting inside the scan does not help: XLA moves it out again".to_owned());
