@@ -1,6 +1,7 @@
 //! A program and its analyses in; findings out. One rule a file in `rules/`.
 
 mod arguments;
+mod batch;
 mod cause;
 mod compiled;
 mod composition;
@@ -10,6 +11,7 @@ mod finding;
 mod gathers;
 mod held;
 mod host_site;
+mod floor;
 mod host_transfer;
 mod kernel;
 mod layers;
@@ -31,11 +33,13 @@ mod update;
 mod upstream;
 
 pub use arguments::{Argument, arguments, last_key, names_parameters, unescape};
+pub use batch::Batch;
 pub use cause::{Cause, is_backward_name as is_backward};
 pub use compiled::Compiled;
 pub use composition::{Composition, Group, Row};
 pub use context::{Capacity, Context, shape_text, source_in};
 pub use finding::{Confidence, Finding, Level, Location, Provenance, Reference, Remedy, Source};
+pub use floor::Floor;
 pub use host_transfer::{HostTransfer, TransferKind, host_transfers};
 pub use materiality::TRADE_SHARE;
 pub use mesh::{Axis, Mesh};

@@ -7,21 +7,28 @@ use crate::memory::{Edit, ValueId};
 use crate::target::Backend;
 use rustc_hash::FxHashSet;
 
-/// Whether XLA made an instruction to compute a value again (facts: its names get `.remat`). What it
-/// only laid out more densely for a while is no such value.
+/// Whether XLA made an instruction to compute a value again. What it only laid out more densely for a
+/// while is no such value.
 pub(super) fn is_recomputed(context: &Context<'_>, id: InstructionId) -> bool {
-    let name = context.module.instruction(id).name;
-    let of_name = name.contains(".remat") && !name.contains("compressed");
+    is_of_remat(context, id) && !context.module.instruction(id).name.contains("compressed")
+}
+
+/// Whether an instruction is of XLA's own rematerialization (facts: names get `.remat`).
+fn is_of_remat(context: &Context<'_>, id: InstructionId) -> bool {
     let moves_data = matches!(
         context.module.opcode(id),
         Opcode::GetTupleElement | Opcode::Bitcast | Opcode::Tuple
     );
-    of_name && !moves_data
+    !moves_data && context.module.instruction(id).name.contains(".remat")
 }
 
-/// How many values XLA computes again.
-pub(super) fn recomputed_count(context: &Context<'_>) -> usize {
-    context.profile.schedule.iter().filter(|&&id| is_recomputed(context, id)).count()
+/// `XLA already recomputes 25 values by itself (names with .remat)`, where it does.
+pub(super) fn recomputed_line(context: &Context<'_>) -> Option<String> {
+    let count = context.profile.schedule.iter().filter(|&&id| is_of_remat(context, id)).count();
+    let plural = if count == 1 { "" } else { "s" };
+    (count > 0).then(|| {
+        format!("XLA already recomputes {count} value{plural} by itself (names with .remat)")
+    })
 }
 
 /// The edits that leave so many bytes of some kept values: the largest stand for what is kept

@@ -23,9 +23,7 @@ pub(super) fn figure(remedy: &Remedy, required_bytes: u64) -> Option<String> {
 pub(super) fn facts(finding: &Finding) -> Vec<String> {
     let mut lines: Vec<String> =
         finding.details.iter().map(|line| line.trim_end().to_owned()).collect();
-    if !finding.also_seen.is_empty() {
-        lines.push(format!("also seen here: {}", finding.also_seen.join(", ")));
-    }
+    lines.extend(finding.also_seen.iter().map(|seen| format!("also seen here: {seen}")));
     for (at, remedy) in finding.remedies.iter().enumerate() {
         let word = if at == 0 { "try" } else { "or" };
         lines.push(match figure(remedy, finding.required_bytes) {

@@ -20,6 +20,7 @@ pub mod suppress;
 pub mod triage;
 pub mod verify;
 pub mod vmem;
+pub mod way_out;
 
 pub use sources::Sources;
 

@@ -1,5 +1,6 @@
 //! What is said of one module: machine, verdict, totals with their split, the peak. Data only.
 
+use super::way_out::WayOut;
 use crate::lint::{Composition, Row, Source};
 use crate::target::gpu;
 use schemars::JsonSchema;
@@ -62,6 +63,9 @@ pub struct ModuleReport {
     pub gpu_limits: Option<gpu::Limits>,
     /// The program point at which most is alive.
     pub peak: Option<Peak>,
+    /// What to do where it does not fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub way_out: Option<WayOut>,
     /// Other files with the same text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub duplicates: Vec<String>,

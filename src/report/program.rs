@@ -1,6 +1,7 @@
 //! One program through the pipeline: text → module → graph → memory analysis → findings.
 
 use super::machine::Machine;
+use super::way_out::{WayOut, way_out};
 use super::{Diagnostic, Hbm, MeshAxis, ModuleReport, Peak, Space, Verdict};
 use crate::config::Settings;
 use crate::dump::{self, Program, Stage};
@@ -156,7 +157,9 @@ fn judge<T>(
         rule.check(&context, &mut findings);
     }
     let more = then(&context);
-    Ok(((report(program, &context, &machine), more), lint::fold(findings)))
+    let way_out = way_out(&context, &findings);
+    let report = report(program, &context, &machine, way_out);
+    Ok(((report, more), lint::fold(findings, &profile)))
 }
 
 fn capacity(policy: &Policy, settings: &Settings) -> Capacity {
@@ -169,7 +172,12 @@ fn capacity(policy: &Policy, settings: &Settings) -> Capacity {
     Capacity { capacity_bytes, available_bytes }
 }
 
-fn report(program: &Program, context: &Context<'_>, machine: &Machine) -> ModuleReport {
+fn report(
+    program: &Program,
+    context: &Context<'_>,
+    machine: &Machine,
+    way_out: Option<WayOut>,
+) -> ModuleReport {
     let hbm = hbm(context);
     let (profile, policy) = (context.profile, context.policy);
     ModuleReport {
@@ -216,6 +224,7 @@ fn report(program: &Program, context: &Context<'_>, machine: &Machine) -> Module
             .filter(|_| policy.backend == Backend::Gpu)
             .and_then(|memory_bytes| gpu::limits(context.module, memory_bytes)),
         peak: peak(context),
+        way_out,
         duplicates: program.duplicates.clone(),
         hbm,
     }

@@ -1,8 +1,8 @@
 //! `budget`.
 
-use super::hbm_over_capacity::remedies;
+use super::hbm_over_capacity::advice;
 use crate::config::{Budget, bytes_as_xla};
-use crate::lint::{Context, Finding, Kind, Level, Meta, Reference, Rule};
+use crate::lint::{Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule};
 use crate::memory::Exactness;
 
 /// See [`META`].
@@ -97,6 +97,6 @@ fn finding(context: &Context<'_>, budget: &Budget, first: &Over, others: &[Over]
     let culprit = context.composition.groups.first().and_then(|group| group.rows.first());
     finding.source = culprit.and_then(|row| row.source.clone());
     finding.bytes = first.needed - first.most;
-    finding.remedies = remedies(context, first.most);
+    finding.remedies = advice(context).into_iter().map(Remedy::new).collect();
     finding
 }

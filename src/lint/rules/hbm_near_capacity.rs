@@ -1,7 +1,7 @@
 //! `hbm-near-capacity`.
 
 use crate::config::{bytes, bytes_as_xla};
-use crate::lint::recompute::recomputed_count;
+use crate::lint::recompute::recomputed_line;
 use crate::lint::{Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Threshold};
 
 /// See [`META`].
@@ -67,12 +67,9 @@ impl Rule for HbmNearCapacity {
             bytes(available - needed)
         );
         finding.bytes = needed;
-        let again = recomputed_count(context);
-        if again > 0 {
-            finding.details.push(format!(
-                "XLA computes {again} values again (names with .remat): it aims at 95%"
-            ));
-        }
+        finding
+            .details
+            .extend(recomputed_line(context).map(|line| format!("{line}: it aims at 95%")));
         finding.remedies = vec![Remedy::new("a smaller batch, or what other findings can save")];
         context.push(findings, &META, finding);
     }

@@ -1,7 +1,8 @@
 //! `hbm-over-capacity`.
 
-use crate::config::{bytes, bytes_as_xla, total_bytes};
-use crate::lint::{Cause, Context, Finding, Group, Kind, Level, Meta, Reference, Remedy, Rule};
+use crate::config::{bytes, bytes_as_xla, percent};
+use crate::lint::recompute::recomputed_line;
+use crate::lint::{Cause, Context, Finding, Floor, Group, Kind, Level, Meta, Reference, Rule};
 use crate::memory::Exactness;
 use crate::target::Backend;
 
@@ -21,7 +22,8 @@ a program, and it fails when it runs: \"Out of memory while trying to allocate\"
 Example: `Ran out of memory on HBM, the total memory required for HLO temporaries (150.44G) exceeds
 available HBM (15.75G)`; the figure is everything, arguments and results included.
 Remedy: the table of what is alive at the peak says which group of buffers to look at first; other
-findings name what can be saved and what the program needs then.
+findings name what can be saved. The way out, at the end of the report, combines them in the order to
+try, each step with what the program then needs, and ends with something that fits.
 References: E1000, scenario 2 (one unexpectedly large allocation) and 3 (the sum is too large).",
     level: Level::Error,
     kind: Kind::Limit,
@@ -34,6 +36,7 @@ References: E1000, scenario 2 (one unexpectedly large allocation) and 3 (the sum
 };
 
 const ONE_CULPRIT: &str = "scenario 2, one unexpectedly large allocation";
+const BOTH_CORES: &str = "scenario 1, balance of TensorCore and SparseCore";
 
 impl Rule for HbmOverCapacity {
     fn meta(&self) -> &'static Meta {
@@ -74,10 +77,8 @@ impl Rule for HbmOverCapacity {
             ),
         };
         finding.bytes = exceeded;
-        let half = context.capacity.capacity_bytes.unwrap_or(available) / 2;
-        if super::large_allocation::candidates(context, half).next().is_some() {
-            finding.reference.section = ONE_CULPRIT;
-        }
+        finding.reference.section = section(context, available);
+        finding.details.push(parts(context, finding.reference.section));
         if context.policy.backend == Backend::Gpu {
             finding.details.push(
                 "XLA:GPU compiles such a program; it fails when it runs (RESOURCE_EXHAUSTED)"
@@ -85,51 +86,81 @@ impl Rule for HbmOverCapacity {
             );
         }
         finding.details.extend(floor(context, available));
-        finding.remedies = remedies(context, available);
+        finding.details.extend(recomputed_line(context));
+        // What there is to do stands in other findings, and together behind them.
+        finding.help = advice(context).join("; or ");
         context.push(findings, &META, finding);
     }
 }
 
-/// What does not depend on batch or sequence.
-const FIXED: [Cause; 3] = [Cause::Argument, Cause::Gradient, Cause::ArgumentCopy];
-
-fn floor_bytes(context: &Context<'_>) -> u64 {
-    let fixed = context.composition.groups.iter().filter(|group| FIXED.contains(&group.cause));
-    total_bytes(fixed.map(|group| group.bytes))
+/// The scenario of the page that applies.
+fn section(context: &Context<'_>, available: u64) -> &'static str {
+    let half = context.capacity.capacity_bytes.unwrap_or(available) / 2;
+    let has_culprit = || super::large_allocation::candidates(context, half).next().is_some();
+    if context.sparsecore_bytes() > 0 {
+        BOTH_CORES
+    } else if has_culprit() {
+        ONE_CULPRIT
+    } else {
+        META.reference.section
+    }
 }
 
-/// What no change of activations can remove, where that alone is too much.
+/// The scenario and the groups of what is alive: `E1000, scenario 2: activations 84%, arguments 10%`.
+fn parts(context: &Context<'_>, section: &str) -> String {
+    let all = context.hbm().required_bytes;
+    let mut shares: Vec<(u64, &str)> = WORDS
+        .iter()
+        .map(|&(cause, word)| (context.composition.bytes(cause), word))
+        .chain([(context.sparsecore_bytes(), "SparseCores")])
+        .filter(|(bytes, _)| *bytes > all / 100)
+        .collect();
+    shares.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+    let named: Vec<String> = shares
+        .iter()
+        .take(4)
+        .map(|(bytes, word)| format!("{word} {}", percent(*bytes, all)))
+        .collect();
+    let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+    let scenario = section.split(',').next().unwrap_or(section);
+    format!("E1000, {scenario}{named}")
+}
+
+/// Causes in a word each.
+const WORDS: [(Cause, &str); 8] = [
+    (Cause::Residual, "residuals"),
+    (Cause::Argument, "arguments"),
+    (Cause::Output, "results"),
+    (Cause::Constant, "constants"),
+    (Cause::Gradient, "gradients"),
+    (Cause::ArgumentCopy, "copies of arguments"),
+    (Cause::Activation, "activations"),
+    (Cause::Other, "others"),
+];
+
+/// What does not depend on batch or sequence, where it is most of what there is.
 fn floor(context: &Context<'_>, available: u64) -> Vec<String> {
-    let words = ["arguments", "gradients", "weight copies"];
-    let groups = &context.composition.groups;
-    let floor = floor_bytes(context);
-    if floor <= available {
+    let floor = Floor::of(context);
+    if floor.bytes() < available / 2 {
         return Vec::new();
     }
-    let named: Vec<&str> = FIXED
-        .iter()
-        .zip(words)
-        .filter(|(cause, _)| groups.iter().any(|group| group.cause == **cause))
-        .map(|(_, word)| word)
-        .collect();
+    let (size, words) = (bytes(floor.bytes()), floor.words());
+    if floor.bytes() <= available {
+        return vec![format!("{size} of it ({words}) depends on no batch (estimate)")];
+    }
+    let devices = if context.mesh.devices > 1 { "these devices" } else { "one device" };
     vec![
-        format!(
-            "{} of it ({}) does not depend on batch or sequence",
-            bytes(floor),
-            named.join(", ")
-        ),
-        "(estimate): no change of activations alone makes this fit on one device".to_owned(),
+        format!("{size} of it ({words}) does not depend on batch or sequence"),
+        format!("(estimate): no change of activations alone makes this fit on {devices}"),
     ]
 }
 
 /// What to try for the largest group of buffers.
-pub(super) fn remedies(context: &Context<'_>, available: u64) -> Vec<Remedy> {
+pub(super) fn advice(context: &Context<'_>) -> Vec<String> {
     let Some(largest) = context.composition.groups.first() else {
-        return vec![Remedy::new("smaller or fewer arguments, a smaller batch, or more devices")];
+        return vec!["smaller or fewer arguments, a smaller batch, or more devices".to_owned()];
     };
     let devices = context.mesh.devices;
-    let mut remedies = Vec::new();
-    remedies.extend(padding(largest));
     let action = match largest.cause {
         Cause::Argument if devices > 1 => "shard the largest arguments over more axes of the mesh",
         Cause::Argument => "shard the largest arguments over more devices, or keep them in bf16",
@@ -143,22 +174,15 @@ pub(super) fn remedies(context: &Context<'_>, available: u64) -> Vec<Remedy> {
             "make the largest temporaries smaller: a smaller batch per device, or shard it further"
         }
     };
-    remedies.push(Remedy::new(action));
-    let is_fixed = matches!(largest.cause, Cause::Argument | Cause::Gradient | Cause::ArgumentCopy);
-    if !is_fixed && floor_bytes(context) > available {
-        remedies.push(Remedy::new(
-            "with it, shard the arguments over more devices: they alone do not fit",
-        ));
-    }
-    remedies
+    padding(largest).into_iter().chain([action.to_owned()]).collect()
 }
 
 /// What to do where more than half of a group's largest buffers is padding.
-fn padding(group: &Group) -> Option<Remedy> {
+fn padding(group: &Group) -> Option<String> {
     let row = group.rows.first().filter(|row| row.bytes / 2 >= row.unpadded_bytes.max(1))?;
-    Some(Remedy::new(format!(
+    Some(format!(
         "{} is padded {:.1}x: leave its layout to XLA, or put a long dimension last",
         row.label,
         row.bytes as f64 / row.unpadded_bytes.max(1) as f64
-    )))
+    ))
 }

@@ -39,9 +39,8 @@ pub(super) fn full(out: &mut String, finding: &Finding, options: Options<'_>) {
     for line in &finding.details {
         wrap::write(out, &format!("   {line}"), CONTINUED, options.width);
     }
-    if !finding.also_seen.is_empty() {
-        let line = format!("   also seen here: {}", finding.also_seen.join(", "));
-        wrap::write(out, &line, CONTINUED, options.width);
+    for seen in &finding.also_seen {
+        wrap::write(out, &format!("   also seen here: {seen}"), CONTINUED, options.width);
     }
     for (at, found) in finding.remedies.iter().enumerate() {
         let word = if at == 0 { "try" } else { "or" };

@@ -3,6 +3,7 @@
 mod finding;
 pub(super) mod module;
 mod peak;
+mod way_out;
 
 use super::excerpt::{self, Place};
 use super::style::{self, paint};

@@ -1,6 +1,6 @@
 //! One module: its name, the verdict, what is alive, its findings.
 
-use super::{Options, finding, peak};
+use super::{Options, finding, peak, way_out};
 use crate::render::style::{self, paint};
 use crate::render::wrap;
 use crate::report::{
@@ -35,6 +35,9 @@ pub(super) fn full(
     for found in findings {
         out.push('\n');
         finding::full(out, found, options);
+    }
+    if let Some(found) = module.way_out.as_ref().filter(|_| !findings.is_empty()) {
+        way_out::way_out(out, found, options);
     }
 }
 
