@@ -101,6 +101,7 @@ fn kernels_that_are_not_estimated() {
         (with_body("TUzvUg=="), "damaged"),
         (with_body("TUzvUhNhAA=="), "version 9; versions up to 6 are read"),
         (with_body("aGVsbG8gd29ybGQ="), "not MLIR bytecode"),
+        (with_body("bW9kdWxlIHt9"), "a kernel of XLA's own"),
         (with_body("!!!"), "not base64"),
         (text.replace("custom_call_config", "another"), "not MLIR bytecode"),
         (text.replace("f32[65536,4096]{1,0:T(8,128)} custom-call(", &results), "do not match"),

@@ -132,7 +132,8 @@ fn row(out: &mut String, kernel: &Kernel, count: usize) {
     _ = writeln!(out, "{:>9}{}", "", paint(style::DIM, &place));
     if let Some(quoted) = &kernel.quoted {
         let code = if kernel.exceeds == Some("limit") { "E1001" } else { "no code" };
-        _ = writeln!(out, "{:>9}the compile fails ({code}) and names {quoted}", "");
+        let word = if kernel.lower_bound { "fails" } else { "may fail" };
+        _ = writeln!(out, "{:>9}the compile {word} ({code}) and names {quoted}", "");
         for line in remedies(kernel) {
             _ = writeln!(out, "{:>9}{line}", "");
         }

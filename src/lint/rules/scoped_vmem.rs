@@ -16,7 +16,8 @@ pub static META: Meta = Meta {
     documentation: "\
 What it does: finds a Pallas kernel whose scoped VMEM (windows, scratch, run_scoped allocations, read from
 the kernel itself, or what the compiler recorded) is larger than its limit or than the VMEM of the
-chip. Registers that spill come on top: a need below the limit is a lower bound. The size in the
+chip. Registers that spill come on top: a need below the limit is a lower bound. Before layouts are
+assigned it is a warning: arrays that are placed in VMEM later need no window. The size in the
 message is the one that the error names; it stops at the first scope that passes the limit, so that
 less of it may not be enough.
 Why it costs memory: the compile fails with E1001, or without a code where even the chip's VMEM is
@@ -57,8 +58,13 @@ fn report(context: &Context<'_>, id: InstructionId, kernel: &Estimate) -> Option
     let mut finding = kernel::finding(context, &META, id, kernel);
     let quoted = kernel.quoted_bytes.unwrap_or(need);
     let name = kernel::name(context, id, kernel);
+    // Arrays that are placed in VMEM later need no window.
+    let word = if kernel.has_tiles { "needs" } else { "needs up to" };
+    if !kernel.has_tiles {
+        finding.level = Level::Warn;
+    }
     finding.message = format!(
-        "kernel {name} needs {} of VMEM, its limit is {}",
+        "kernel {name} {word} {} of VMEM, its limit is {}",
         bytes_as_xla(quoted),
         bytes_as_xla(bound)
     );

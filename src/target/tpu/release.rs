@@ -385,8 +385,26 @@ fn by_form(signs: &Signs<'_>) -> Detected {
         if signs.allocations_have_pages == Some(false) {
             return detected(RuleSet::P42, "allocations name no page, as up to libtpu 0.0.45");
         }
+        if has_flags_before_kernel(text) {
+            return detected(
+                RuleSet::P46,
+                "flag_configs stand before a kernel's configuration, as up to libtpu 0.0.47; the \
+                 newest of those is assumed",
+            );
+        }
     }
     detected(RuleSet::NEWEST, "no sign of the release; the newest known is assumed")
+}
+
+/// Whether the first kernel's backend_config is not in alphabetical order (facts: mosaic-vmem section
+/// 11).
+fn has_flags_before_kernel(text: &[u8]) -> bool {
+    use memchr::memmem::{find, rfind};
+    const FAR: usize = 4096;
+    let Some(at) = find(text, b"\"custom_call_config\":") else { return false };
+    let before = text.get(at.saturating_sub(FAR)..at).unwrap_or_default();
+    let start = rfind(before, b"backend_config={").unwrap_or(before.len());
+    before.get(start..).is_some_and(|keys| find(keys, b"\"flag_configs\":").is_some())
 }
 
 #[cfg(test)]
@@ -441,6 +459,11 @@ mod tests {
         assert_eq!(rules(&format!("{head}{hints}")), RuleSet::NEWEST);
         assert_eq!(rules(&format!("{head} copy-start( {hints}")), RuleSet::P42);
         assert_eq!(rules(&format!("{head} copy-start( {hints} dma_priority")), RuleSet::NEWEST);
+        let kernel = |first: &str, second: &str| {
+            format!("{head}{hints} backend_config={{\"{first}\":{{\"a\":[]}},\"{second}\":{{}}}}")
+        };
+        assert_eq!(rules(&kernel("flag_configs", "custom_call_config")), RuleSet::P46);
+        assert_eq!(rules(&kernel("custom_call_config", "flag_configs")), RuleSet::NEWEST);
     }
 
     #[test]

@@ -130,7 +130,8 @@ pub fn read(bytes: &[u8]) -> Result<Bytecode<'_>, Unknown> {
     }
     let mut cursor = Cursor::new(bytes);
     if cursor.take(4).ok() != Some(b"ML\xefR") {
-        return Err(Unknown::NotBytecode);
+        let is_text = bytes.starts_with(b"module") || bytes.starts_with(b"#");
+        return Err(if is_text { Unknown::Text } else { Unknown::NotBytecode });
     }
     let version = cursor.varint()?;
     if version > NEWEST_VERSION {

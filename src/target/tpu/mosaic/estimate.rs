@@ -304,7 +304,7 @@ impl Call<'_, '_> {
             Exceeded::Limit => passed(&scopes, limit_bytes.unwrap_or(u64::MAX)),
         });
         Ok(Estimate {
-            name: kernel.name.to_owned(),
+            name: printable(kernel.name),
             grid: kernel
                 .grid
                 .iter()
@@ -577,6 +577,12 @@ impl Call<'_, '_> {
 
 fn is_operand(windows: &[WindowEstimate], at: usize) -> bool {
     windows.get(at).is_some_and(|window| window.role == Role::Operand)
+}
+
+/// A name without what a terminal would obey.
+fn printable(name: &str) -> String {
+    const LONGEST: usize = 200;
+    name.chars().filter(|c| !c.is_control()).take(LONGEST).collect()
 }
 
 /// A value of 64 registers.

@@ -26,6 +26,9 @@ pub enum Unknown {
     /// The body is not bytecode.
     #[error("the kernel's body is not MLIR bytecode")]
     NotBytecode,
+    /// The body is MLIR as text: XLA writes so the kernels that it makes itself.
+    #[error("a kernel of XLA's own, as text: nothing in it is the user's to change")]
+    Text,
     /// The bytecode is newer than what is read.
     #[error("the kernel's bytecode has version {version}; versions up to 6 are read")]
     Version {
