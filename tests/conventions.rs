@@ -104,7 +104,12 @@ fn every_rule_fires_on_bad_and_is_silent_on_good() {
         let name = rule.meta().name;
         let fires = |side: &str| {
             let fixture = fixture(&format!("{name}-{side}"));
-            fixture.report.findings.iter().any(|finding| finding.rule == name)
+            // A rule whose bytes another one speaks of, because its remedy saves more, has fired.
+            let behind = format!("{name}: ");
+            fixture.report.findings.iter().any(|finding| {
+                finding.rule == name
+                    || finding.also_seen.iter().any(|seen| seen.starts_with(&behind))
+            })
         };
         match DO_NOT_FIRE_YET.iter().find(|(rule, _)| *rule == name) {
             Some(_) => assert!(!fires("bad"), "{name} fires: take it off DO_NOT_FIRE_YET"),

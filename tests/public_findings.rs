@@ -9,7 +9,6 @@ mod support;
 use hlolint::config::{RuleLevel, RuleSettings, Settings};
 use hlolint::report::Finding;
 use hlolint::target::{Chip, tpu};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a rule says of a case on a chip with so many bytes of HBM.
@@ -20,7 +19,7 @@ fn finding(case: &str, rule: &str, hbm_bytes: u64) -> Finding {
         chip: Some(Chip::Tpu(tpu::Chip::V3)),
         hbm_bytes: Some(hbm_bytes),
         // Speaks of some of the same bytes, and first (tests/public_cases.rs).
-        rules: BTreeMap::from([("tile-padding".to_owned(), allowed)]),
+        rules: ["tile-padding", "rng-bits"].map(|rule| (rule.to_owned(), allowed.clone())).into(),
         ..Settings::default()
     };
     let report = support::report(&path, &settings);

@@ -1,12 +1,13 @@
-//! One finding for one set of bytes. Of two rules that found the same buffers the one of the higher
-//! level speaks, of equal levels the one whose remedy has a figure, then the one that stands first in
-//! the registry; the other is "also seen". Where they share a part of their bytes both speak, and the
-//! later one says that savings do not add up.
+//! One finding for one set of bytes. Of two rules that found the same buffers the one whose remedy
+//! saves more speaks, then the one of the higher level, then the one that stands first in the
+//! registry; it speaks at the higher level of both, and the other is "also seen". Where they share a
+//! part of their bytes both speak, and the later one says that savings do not add up.
 
 use super::Finding;
 use crate::config::{bytes, total_bytes};
 use crate::memory::{BufferId, MemoryProfile};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cmp::Reverse;
 
 /// What of a finding's bytes another one must have to speak for it.
 const SAME: f64 = 0.9;
@@ -23,53 +24,61 @@ pub fn fold(findings: Vec<Finding>, profile: &MemoryProfile) -> Vec<Finding> {
 
 fn fold_by(findings: Vec<Finding>, size_of: impl Fn(BufferId) -> u64) -> Vec<Finding> {
     let mut ranked: Vec<(usize, Finding)> = findings.into_iter().enumerate().collect();
-    ranked
-        .sort_by_key(|(at, finding)| (std::cmp::Reverse(finding.level), !has_figure(finding), *at));
-    let mut kept: Vec<(usize, Finding)> = Vec::with_capacity(ranked.len());
+    ranked.sort_by_key(|(at, finding)| (Reverse(saving(finding)), Reverse(finding.level), *at));
+    let mut kept: Vec<Speaker> = Vec::with_capacity(ranked.len());
     // Per buffer the first finding that has it.
     let mut owners: FxHashMap<BufferId, usize> = FxHashMap::default();
     for (at, mut finding) in ranked {
         let mut seen = FxHashSet::default();
         finding.buffers.retain(|buffer| seen.insert(*buffer));
-        let all = total_bytes(finding.buffers.iter().map(|&buffer| size_of(buffer)));
+        let all_bytes = total_bytes(finding.buffers.iter().map(|&buffer| size_of(buffer)));
         let shared = most_shared(&finding, &kept, &owners, &size_of);
-        let share = |(_, bytes): &(usize, u64)| *bytes as f64 / all.max(1) as f64;
-        match shared.filter(|shared| share(shared) >= PART) {
-            Some(shared) if share(&shared) >= SAME => {
-                if let Some((_, speaker)) = kept.get_mut(shared.0) {
-                    speak_for(speaker, finding);
-                }
+        let is_part = |part: u64, share: f64| part as f64 >= share * all_bytes.max(1) as f64;
+        if let Some((owner, shared_bytes)) = shared.filter(|shared| is_part(shared.1, PART))
+            && let Some(speaker) = kept.get_mut(owner)
+        {
+            // A warning about few of a note's bytes is no part of the note.
+            let is_told = finding.level <= speaker.finding.level
+                || shared_bytes as f64 >= SAME * speaker.all_bytes as f64;
+            if is_part(shared_bytes, SAME) && is_told {
+                speak_for(&mut speaker.finding, finding);
                 continue;
             }
-            Some((owner, size)) => {
-                let owner = kept.get(owner).map(|(_, owner)| owner);
-                if let Some(owner) = owner.filter(|owner| has_figure(owner) && has_figure(&finding))
-                {
-                    let (size, rule) = (bytes(size), owner.rule);
-                    finding
-                        .details
-                        .push(format!("{size} of it are those of {rule}: savings do not add up"));
-                }
+            if saving(&speaker.finding).is_some() && saving(&finding).is_some() {
+                let (size, rule) = (bytes(shared_bytes), speaker.finding.rule);
+                finding
+                    .details
+                    .push(format!("{size} of it are those of {rule}: savings do not add up"));
             }
-            None => {}
         }
         for &buffer in &finding.buffers {
             owners.entry(buffer).or_insert(kept.len());
         }
-        kept.push((at, finding));
+        kept.push(Speaker { at, finding, all_bytes });
     }
-    kept.sort_by_key(|(at, _)| *at);
-    kept.into_iter().map(|(_, finding)| finding).collect()
+    kept.sort_by_key(|speaker| speaker.at);
+    kept.into_iter().map(|speaker| speaker.finding).collect()
 }
 
-fn has_figure(finding: &Finding) -> bool {
-    finding.remedies.iter().any(|remedy| remedy.required_bytes_after.is_some())
+/// A finding that speaks.
+struct Speaker {
+    /// Its place among all.
+    at: usize,
+    finding: Finding,
+    /// The sizes of its buffers.
+    all_bytes: u64,
+}
+
+/// What the best remedy of a finding saves, where one has a figure.
+fn saving(finding: &Finding) -> Option<u64> {
+    let after = finding.remedies.iter().filter_map(|remedy| remedy.required_bytes_after).min()?;
+    Some(finding.required_bytes.saturating_sub(after))
 }
 
 /// The finding of another rule that has most of a finding's bytes, and how many.
 fn most_shared(
     finding: &Finding,
-    kept: &[(usize, Finding)],
+    kept: &[Speaker],
     owners: &FxHashMap<BufferId, usize>,
     size_of: &impl Fn(BufferId) -> u64,
 ) -> Option<(usize, u64)> {
@@ -82,25 +91,18 @@ fn most_shared(
     }
     shared
         .into_iter()
-        .filter(|(owner, _)| kept.get(*owner).is_some_and(|(_, other)| other.rule != finding.rule))
+        .filter(|(owner, _)| kept.get(*owner).is_some_and(|s| s.finding.rule != finding.rule))
         .max_by_key(|&(owner, bytes)| (bytes, std::cmp::Reverse(owner)))
 }
 
-/// Takes note of a finding of the same bytes, and of what it knows to do where the speaker has no
-/// figure.
+/// Takes note of a finding of the same bytes.
 fn speak_for(speaker: &mut Finding, other: Finding) {
     let place = other.source.as_ref().map_or(String::new(), |source| format!(" ({source})"));
     let seen = format!("{}: {}{place}", other.rule, other.message);
     if !speaker.also_seen.contains(&seen) {
         speaker.also_seen.push(seen);
     }
-    if !has_figure(speaker) && has_figure(&other) {
-        speaker.saving_bytes = other.saving_bytes;
-        let figures = other.remedies.into_iter().filter(|r| r.required_bytes_after.is_some());
-        speaker.remedies.splice(..0, figures);
-        let actions: Vec<&str> = speaker.remedies.iter().map(|r| r.action.as_str()).collect();
-        speaker.help = actions.join("; or ");
-    }
+    speaker.level = speaker.level.max(other.level);
     for seen in other.also_seen {
         if !speaker.also_seen.contains(&seen) {
             speaker.also_seen.push(seen);
@@ -173,14 +175,19 @@ mod tests {
                 vec!["scores remat"],
             ),
             (
-                "the same bytes: the order where both have figures",
+                "the same bytes: the one that saves more",
                 vec![finding("scan", Warn, &[3], Some(9)), finding("scores", Warn, &[3], Some(5))],
+                vec!["scores scan"],
+            ),
+            (
+                "the same bytes: the order where they save as much",
+                vec![finding("scan", Warn, &[3], Some(9)), finding("scores", Warn, &[3], Some(9))],
                 vec!["scan scores"],
             ),
             (
-                "the same bytes: the level before the figure",
+                "the same bytes: the figure before the level",
                 vec![finding("scan", Note, &[3], Some(10)), finding("large", Warn, &[3], None)],
-                vec!["large scan"],
+                vec!["scan large"],
             ),
             (
                 "a warning of few bytes does not silence a note of more",
@@ -222,14 +229,12 @@ mod tests {
     }
 
     #[test]
-    fn a_speaker_without_a_figure_takes_over_those_of_the_other() {
+    fn a_speaker_has_the_higher_level() {
         let findings = vec![
             finding("scan", Level::Note, &[3], Some(10)),
             finding("large", Level::Warn, &[3], None),
         ];
         let folded = fold_by(findings, |_| 1);
-        assert_eq!(folded[0].saving_bytes, Some(90));
-        let actions: Vec<&str> = folded[0].remedies.iter().map(|r| r.action.as_str()).collect();
-        assert_eq!(actions, ["scan", "large"]);
+        assert_eq!((folded[0].rule, folded[0].level), ("scan", Level::Warn));
     }
 }

@@ -4,10 +4,11 @@
 
 use crate::lint::{Batch, Context, Finding, Floor, Kind, Remedy, all_rules};
 use crate::memory::Edit;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 /// What to do about a program that does not fit.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WayOut {
     /// Bytes that depend on neither batch nor sequence (estimate).
     pub floor_bytes: u64,
@@ -16,7 +17,7 @@ pub struct WayOut {
 }
 
 /// Steps that belong together.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Path {
     /// Whether the program then fits.
     pub fits: bool,
@@ -25,13 +26,13 @@ pub struct Path {
 }
 
 /// One thing to do, with those before it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// What to do.
     pub action: String,
     /// The rule whose finding names it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<&'static str>,
+    pub rule: Option<String>,
     /// HBM bytes that the program needs before it, the steps before it done.
     pub before_bytes: u64,
     /// HBM bytes that the program then needs.
@@ -46,7 +47,7 @@ pub struct Step {
 }
 
 /// What stands behind a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Basis {
     /// The memory analysis, run again.
@@ -172,7 +173,7 @@ impl Combined {
     fn step(&self, one: &Candidate<'_>, after: u64, at_most: bool) -> Step {
         Step {
             action: one.remedy.action.clone(),
-            rule: Some(one.rule),
+            rule: Some(one.rule.to_owned()),
             before_bytes: self.left_bytes,
             required_bytes_after: after,
             alone_bytes: one.alone_bytes,
