@@ -206,6 +206,16 @@ fn residuals(context: &Context<'_>, alive: &[Alive]) -> Vec<Group> {
         .collect()
 }
 
+/// Whether a copy of an argument has another element type than the argument.
+fn is_conversion(context: &Context<'_>, one: &Alive) -> bool {
+    let value = context.profile.value(one.value);
+    let element_type = |shape| context.module.shapes.get(shape).array().map(|a| a.element_type);
+    let argument = super::upstream::argument_upstream(context, value);
+    argument.is_none_or(|id| {
+        element_type(context.module.instruction(id).shape) != element_type(value.shape)
+    })
+}
+
 fn plain_group(context: &Context<'_>, cause: Cause, alive: &[Alive]) -> Option<Group> {
     let members: Vec<&Alive> = alive.iter().filter(|one| one.cause == cause).collect();
     let count = members.len();
@@ -223,7 +233,10 @@ fn plain_group(context: &Context<'_>, cause: Cause, alive: &[Alive]) -> Option<G
             None => format!("gradients of {count} argument{plural}"),
         },
         Cause::ArgumentCopy => match common {
-            Some(of) => format!("{of} copies of {count} argument{plural}"),
+            Some(of) if members.iter().all(|one| is_conversion(context, one)) => {
+                format!("{of} copies of {count} argument{plural}")
+            }
+            Some(_) => format!("copies of {count} argument{plural}"),
             None => format!("copies of {count} argument{plural}"),
         },
         Cause::Activation => format!("{count} activation{plural} with a batch dimension"),

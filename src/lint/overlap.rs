@@ -40,7 +40,11 @@ fn fold_by(findings: Vec<Finding>, size_of: impl Fn(BufferId) -> u64) -> Vec<Fin
             // A warning about few of a note's bytes is no part of the note.
             let is_told = finding.level <= speaker.finding.level
                 || shared_bytes as f64 >= SAME * speaker.all_bytes as f64;
-            if is_part(shared_bytes, SAME) && is_told {
+            // What nobody can price adds nothing where its largest buffer has a remedy.
+            let has_nothing_to_add = saving(&finding).is_none()
+                && saving(&speaker.finding).is_some()
+                && finding.buffers.first().and_then(|first| owners.get(first)) == Some(&owner);
+            if (is_part(shared_bytes, SAME) || has_nothing_to_add) && is_told {
                 speak_for(&mut speaker.finding, finding);
                 continue;
             }

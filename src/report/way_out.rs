@@ -65,7 +65,7 @@ const COMBINED: usize = 4;
 const ENOUGH: usize = 3;
 
 /// A remedy that saves less than this share of what is left is not worth a step.
-const WORTH: u64 = 50;
+const WORTH: u64 = 20;
 
 /// The most times a batch is cut in half.
 const HALVES: usize = 3;
@@ -113,7 +113,7 @@ fn candidates(findings: &[Finding], available: u64) -> Vec<Candidate<'_>> {
         let found = all_rules().iter().find(|other| other.meta().name == rule);
         found.is_some_and(|rule| rule.meta().kind == Kind::Trade)
     };
-    let priced = |remedy: &Remedy| remedy.required_bytes_after.filter(|_| !remedy.edits.is_empty());
+    let priced = |remedy: &Remedy| remedy.required_bytes_after;
     let mut found: Vec<Candidate<'_>> = findings
         .iter()
         .filter_map(|finding| {
@@ -151,7 +151,9 @@ impl Combined {
     /// Remedies that each save something on top of those before.
     fn of(context: &Context<'_>, candidates: &[Candidate<'_>]) -> Combined {
         let mut combined = Combined::none(context);
-        for one in candidates.iter().take(COMBINED) {
+        // What changes no buffer cannot be combined: its figure stands for itself.
+        let combinable = candidates.iter().filter(|one| !one.remedy.edits.is_empty());
+        for one in combinable.take(COMBINED) {
             let edits = [combined.edits.as_slice(), &one.remedy.edits].concat();
             let after = match combined.steps.as_slice() {
                 [] => Some(one.alone_bytes),

@@ -49,7 +49,9 @@ impl Rule for LargeAllocation {
         }
         let limit_bytes = (capacity as f64 * context.threshold(&META, "share")) as u64;
         let mut values: Vec<&Value> = candidates(context, limit_bytes).collect();
-        values.sort_by_key(|value| std::cmp::Reverse(value.size_bytes));
+        values.sort_by_key(|value| {
+            (std::cmp::Reverse(value.size_bytes), !context.is_alive_at_peak(value))
+        });
         let Some(&largest) = values.first() else { return };
         let (origin, source) = context.origin(largest);
         let mut finding = context.finding(&META, Some(origin));
