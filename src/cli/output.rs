@@ -55,6 +55,35 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Writes a page to a file, or to the output stream where none is named; opens it where that is
+/// wanted, then also from a temporary file.
+///
+/// # Errors
+/// Why it cannot be written or opened.
+pub fn page(page: &str, file: Option<&Path>, open: bool) -> Result<(), String> {
+    let place = match file {
+        Some(file) => file.to_owned(),
+        None if !open => {
+            print(page);
+            return Ok(());
+        }
+        None => {
+            let file = tempfile::Builder::new().prefix("hlolint-").suffix(".html").tempfile();
+            let (_, place) = file
+                .map_err(|error| error.to_string())
+                .and_then(|file| file.keep().map_err(|error| error.to_string()))?;
+            place
+        }
+    };
+    write_file(&place, page)?;
+    if open {
+        eprint(&format!("opening {}\n", place.display()));
+        let failed = |error| format!("{} cannot be opened: {error}", place.display());
+        open::that_detached(&place).map_err(failed)?;
+    }
+    Ok(())
+}
+
 /// Whether the output stream is a terminal that follows links.
 pub fn takes_links() -> bool {
     let is_coloured = anstream::stdout().current_choice() != anstream::ColorChoice::Never;

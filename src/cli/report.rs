@@ -5,8 +5,10 @@ use super::exit::Exit;
 use super::select::{Machine, Programs};
 use super::{output, progress};
 use crate::render;
-use crate::report::report;
+use crate::report::report::{self, Report};
+use crate::report::viewer;
 use clap::{Args, ValueEnum};
+use std::path::PathBuf;
 
 /// Arguments of `hlolint report`.
 #[derive(Debug, Args)]
@@ -15,7 +17,8 @@ Exit codes: 0 reported; 2 wrong usage, or an input that could not be read (what 
 reported); 3 no HLO found.
 
 Example:
-  hlolint report /tmp/dump --module 'jit_train*' --sort padding")]
+  hlolint report /tmp/dump --module 'jit_train*' --sort padding
+  hlolint report /tmp/dump --format html --output report.html")]
 pub struct ReportArgs {
     #[command(flatten)]
     programs: Programs,
@@ -45,6 +48,15 @@ pub struct ReportArgs {
     /// How to print.
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
+
+    /// The file to write; the output stream where none is named. Files are written whole or not at
+    /// all.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// Open the page in the browser (--format html); without --output it is a temporary file.
+    #[arg(long)]
+    open: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -55,6 +67,8 @@ enum Format {
     Json,
     /// For a comment or a job's summary.
     Md,
+    /// One page to look at in a browser: the report as JSON, and its viewer.
+    Html,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -80,26 +94,52 @@ fn rows(text: &str) -> Result<Rows, String> {
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<Exit, String> {
+    if args.open && args.format != Format::Html {
+        return Err("--open: only a page can be opened; add --format html".to_owned());
+    }
     let settings = args.machine.over(args.config.load()?.file.settings);
     let dump = args.programs.open()?;
     let progress = progress::bar(dump.programs.len(), "programs");
-    let options = report::Options { stacks: args.stack };
-    let report = report::report(&dump, &settings, options, &|| progress.inc(1));
+    let done = || progress.inc(1);
+    if args.format == Format::Html {
+        let viewer = viewer::viewer(&dump, &settings, &done);
+        progress.finish_and_clear();
+        output::eprint(&render::text::diagnostics(&viewer.report.diagnostics));
+        let page = render::html::report(&viewer).map_err(|error| error.to_string())?;
+        output::page(&page, args.output.as_deref(), args.open)?;
+        return Ok(Exit::of(&viewer.report.diagnostics, false, viewer.report.modules.len()));
+    }
+    let report =
+        report::report(&dump, &settings, report::Options { stacks: args.stack }, &done);
     progress.finish_and_clear();
     output::eprint(&render::text::diagnostics(&report.diagnostics));
-    let options = render::report::Options {
-        sort: match args.sort {
-            Sort::Size => render::report::Sort::Size,
-            Sort::Order => render::report::Sort::Order,
-            Sort::Padding => render::report::Sort::Padding,
-        },
-        rows: args.rows.0,
-        width: args.width.map_or_else(output::width, usize::from),
-    };
-    match args.format {
-        Format::Text => output::print(&render::report::text(&report, options)),
-        Format::Md => output::print(&render::report::markdown(&report, options)),
-        Format::Json => output::print_json(&report)?,
+    let text = args.text(&report)?;
+    match &args.output {
+        Some(file) => {
+            output::write_file(file, &anstream::adapter::strip_str(&text).to_string())?;
+        }
+        None => output::print(&text),
     }
     Ok(Exit::of(&report.diagnostics, false, report.modules.len()))
+}
+
+impl ReportArgs {
+    fn text(&self, report: &Report) -> Result<String, String> {
+        let options = render::report::Options {
+            sort: match self.sort {
+                Sort::Size => render::report::Sort::Size,
+                Sort::Order => render::report::Sort::Order,
+                Sort::Padding => render::report::Sort::Padding,
+            },
+            rows: self.rows.0,
+            width: self.width.map_or_else(output::width, usize::from),
+        };
+        match self.format {
+            Format::Text => Ok(render::report::text(report, options)),
+            Format::Md => Ok(render::report::markdown(report, options)),
+            Format::Json | Format::Html => {
+                render::json::pretty(report).map_err(|error| error.to_string())
+            }
+        }
+    }
 }

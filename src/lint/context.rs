@@ -5,14 +5,14 @@ use super::cause::{self, Alive};
 use super::finding::is_own_file;
 use super::materiality;
 use super::{
-    Argument, Axis, Composition, Confidence, Finding, Level, Location, Mesh, Meta, Provenance,
+    Argument, Axis, Cause, Composition, Confidence, Finding, Level, Location, Mesh, Meta, Provenance,
     Reference, Remedy, Source, SparseCore, composition, is_backward, unescape,
 };
 use crate::config::Settings;
 use crate::graph::Dataflow;
 use crate::hlo::{InstructionId, Module, Opcode, ShapeId, ShapeIndex};
 use crate::memory::{
-    AllocationKind, Analysis, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId,
+    AllocationKind, Analysis, BufferId, Edit, Exactness, MemoryProfile, SpaceUsage, Value, ValueId,
 };
 use crate::target::Policy;
 use crate::target::tpu::mosaic::{Circumstances, Estimate, Kernels, Records};
@@ -270,6 +270,12 @@ impl<'a> Context<'a> {
             at = *self.module.operands(at).first()?;
         }
         None
+    }
+
+    /// Why the buffers of temporaries alive at the peak are there.
+    pub fn causes(&self) -> FxHashMap<BufferId, Cause> {
+        let cause = |alive: &Alive| (self.profile.value(alive.value).buffer, alive.cause);
+        self.alive.iter().map(cause).collect()
     }
 
     /// The values that an instruction defines.

@@ -1,6 +1,6 @@
 //! A profile in; how much of a memory space is alive at each program point, out.
 
-use super::{Allocation, MemoryProfile};
+use super::{Allocation, AllocationKind, MemoryProfile, Value};
 use crate::hlo::{Shape, Shapes};
 
 /// The bytes that are alive from a program point on, until the next one that is named.
@@ -10,6 +10,20 @@ pub type Curve = Vec<(u32, u64)>;
 /// live range. Values that share their memory count once. Ascending points, the first is 0; empty
 /// without a schedule.
 pub fn live_bytes(profile: &MemoryProfile, shapes: &Shapes, memory_space: i64) -> Curve {
+    curve(profile, shapes, memory_space, |value| value.size_bytes)
+}
+
+/// The same without what padding adds.
+pub fn live_unpadded_bytes(profile: &MemoryProfile, shapes: &Shapes, memory_space: i64) -> Curve {
+    curve(profile, shapes, memory_space, |value| value.unpadded_bytes)
+}
+
+fn curve(
+    profile: &MemoryProfile,
+    shapes: &Shapes,
+    memory_space: i64,
+    size: fn(&Value) -> u64,
+) -> Curve {
     let Some(usage) = profile.spaces.iter().find(|space| space.memory_space == memory_space) else {
         return Curve::new();
     };
@@ -17,13 +31,14 @@ pub fn live_bytes(profile: &MemoryProfile, shapes: &Shapes, memory_space: i64) -
         return Curve::new();
     }
     let whole = usage.peak_live_bytes.saturating_sub(usage.temporaries_live_bytes);
+    let whole = whole.saturating_sub(lost(profile, memory_space, size));
     let mut changes: Vec<(u32, i128)> = vec![(0, i128::from(whole))];
     for allocation in &profile.allocations {
         if allocation.memory_space == memory_space
             && allocation.is_temporary()
             && !allocation.is_preset
         {
-            add(profile, shapes, allocation, &mut changes);
+            add(profile, shapes, allocation, size, &mut changes);
         }
     }
     changes.sort_unstable();
@@ -40,12 +55,29 @@ pub fn live_bytes(profile: &MemoryProfile, shapes: &Shapes, memory_space: i64) -
     curve
 }
 
+/// What a size leaves out of that which is there all the time: of each allocation's largest value.
+fn lost(profile: &MemoryProfile, memory_space: i64, size: fn(&Value) -> u64) -> u64 {
+    let whole = profile.allocations.iter().filter(|allocation| {
+        allocation.memory_space == memory_space
+            && !allocation.is_temporary()
+            && allocation.kind != AllocationKind::ThreadLocal
+    });
+    let largest = whole.filter_map(|allocation| {
+        let values = allocation.values.iter().map(|&id| profile.value(id));
+        values.max_by_key(|value| value.size_bytes)
+    });
+    largest.fold(0, |sum: u64, value| {
+        sum.saturating_add(value.size_bytes.saturating_sub(size(value)))
+    })
+}
+
 /// Values at one place share it: it counts from the first that starts to the last that ends, as long
 /// as they overlap or touch, with the largest of them.
 fn add(
     profile: &MemoryProfile,
     shapes: &Shapes,
     allocation: &Allocation,
+    size: fn(&Value) -> u64,
     changes: &mut Vec<(u32, i128)>,
 ) {
     // Offset, start, end, bytes.
@@ -60,7 +92,7 @@ fn add(
                 place.offset_bytes,
                 live.start,
                 live.end,
-                value.size_bytes,
+                size(value),
             ))
         })
         .collect();

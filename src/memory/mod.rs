@@ -35,7 +35,7 @@ use crate::graph::Dataflow;
 use crate::target::Policy;
 
 pub use analysis::Analysis;
-pub use curve::{Curve, live_bytes};
+pub use curve::{Curve, live_bytes, live_unpadded_bytes};
 pub use edits::Edit;
 pub use origin::{Origin, origin, origin_at};
 pub use profile::{

@@ -6,6 +6,7 @@ mod excerpt;
 mod fingerprint;
 pub mod github;
 pub mod gitlab;
+pub mod html;
 pub mod json;
 pub mod json_lines;
 pub mod junit;

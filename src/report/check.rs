@@ -130,15 +130,15 @@ impl CheckReport {
 /// Checks all programs of a dump, in parallel over programs; the order of the result depends on the
 /// programs alone. `done` is called behind each program.
 pub fn check(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> CheckReport {
-    check_and(dump, settings, done, |_| ()).0
+    check_and(dump, settings, done, |_, _| ()).0
 }
 
-/// The same; of every module also what `then` takes from its analyses, in the order of the modules.
+/// The same; of every module also what `then` takes from its analyses and findings, in the order of the modules.
 pub fn check_and<T: Send>(
     dump: &Dump,
     settings: &Settings,
     done: &(dyn Fn() + Sync),
-    then: impl Fn(&Context<'_>) -> T + Sync,
+    then: impl Fn(&Context<'_>, &[Finding]) -> T + Sync,
 ) -> (CheckReport, Vec<T>) {
     let outcomes = parallel::map(dump.programs.iter().collect(), |program| {
         let outcome =

@@ -19,6 +19,7 @@ mod sources;
 pub mod suppress;
 pub mod triage;
 pub mod verify;
+pub mod viewer;
 pub mod vmem;
 pub mod way_out;
 

@@ -24,11 +24,11 @@ pub struct Outcome<T> {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Runs the pipeline over one program; `then` sees the analyses before they are gone.
+/// Runs the pipeline over one program; `then` sees the analyses and findings before they are gone.
 pub fn analyse<T>(
     program: &Program,
     settings: &Settings,
-    then: impl Fn(&Context<'_>) -> T,
+    then: impl Fn(&Context<'_>, &[Finding]) -> T,
 ) -> Outcome<T> {
     let mut outcome = Outcome { module: None, findings: Vec::new(), diagnostics: Vec::new() };
     let Some(module) = read(&program.text, &mut outcome.diagnostics) else { return outcome };
@@ -128,7 +128,7 @@ fn judge<T>(
     module: &Module<'_>,
     before: Option<&Module<'_>>,
     settings: &Settings,
-    then: impl Fn(&Context<'_>) -> T,
+    then: impl Fn(&Context<'_>, &[Finding]) -> T,
 ) -> Result<Judged<T>, Box<Diagnostic>> {
     let failed = |message, help| Box::new(failed(program, message, help));
     let machine = Machine::of(program, module, settings)
@@ -156,10 +156,16 @@ fn judge<T>(
     for rule in lint::all_rules() {
         rule.check(&context, &mut findings);
     }
+<<<<<<< HEAD
     let more = then(&context);
     let way_out = way_out(&context, &findings);
     let report = report(program, &context, &machine, way_out);
     Ok(((report, more), lint::fold(findings, &profile)))
+=======
+    let findings = lint::fold(findings);
+    let more = then(&context, &findings);
+    Ok(((report(program, &context, &machine), more), findings))
+>>>>>>> 5bde3a5 (report --format html: the memory viewer of a program that need not compile, one page)
 }
 
 fn capacity(policy: &Policy, settings: &Settings) -> Capacity {

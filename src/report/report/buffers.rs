@@ -92,6 +92,9 @@ pub struct Buffer {
     pub is_alive_at_peak: bool,
     /// How many values share it.
     pub values: usize,
+    /// The value that it is called by; absent where the report was read and not made.
+    #[serde(skip)]
+    pub(in crate::report) value: Option<ValueId>,
 }
 
 /// All buffers that were placed, by allocation and offset.
@@ -120,7 +123,7 @@ fn buffer(
 ) -> Option<Buffer> {
     let (profile, module) = (context.profile, context.module);
     let values = || members.iter().map(|&(_, id)| (id, profile.value(id)));
-    let (_, largest) =
+    let (largest_id, largest) =
         values().max_by_key(|(id, value)| (value.size_bytes, std::cmp::Reverse(*id)))?;
     // Backends that reuse an argument's memory put other values there, too.
     let is_argument = |number: i64| {
@@ -150,7 +153,7 @@ fn buffer(
     // the one that is there.
     let there = values().filter(|(_, value)| value.live.is_some_and(is_at));
     let named = there.max_by_key(|(id, value)| (value.size_bytes, std::cmp::Reverse(*id)));
-    let named = named.map_or(largest, |(_, value)| value);
+    let (named_id, named) = named.unwrap_or((largest_id, largest));
     let instruction = named.instruction;
     let index = named.index.to_vec();
     let shape = crate::text::shape_text(&module.shapes, named.shape);
@@ -188,5 +191,6 @@ fn buffer(
             && live.is_some_and(is_at)
             && (is_whole || ranges().any(is_at)),
         values: members.len(),
+        value: Some(named_id),
     })
 }

@@ -8,7 +8,7 @@ use crate::dump::Dump;
 use crate::hlo::{Attribute, InstructionId, Module as HloModule};
 use crate::lint::{Argument, Context, Finding, Source};
 use crate::memory::{Curve, live_bytes};
-use crate::report::check::check_and;
+use crate::report::check::{CheckReport, check_and};
 use crate::report::{Diagnostic, ModuleReport};
 use crate::target::tpu::mosaic::{Estimate, Kernels};
 use rustc_hash::FxHashMap;
@@ -121,18 +121,21 @@ pub fn report(
     options: Options,
     done: &(dyn Fn() + Sync),
 ) -> Report {
-    let (check, details) = check_and(dump, settings, done, |context| Details::of(context, options));
-    let modules = check
-        .modules
-        .into_iter()
-        .zip(details)
-        .map(|(summary, details)| Module { summary, details })
-        .collect();
-    Report {
-        schema: SCHEMA.into(),
-        modules,
-        findings: check.findings,
-        diagnostics: check.diagnostics,
+    let (check, details) =
+        check_and(dump, settings, done, |context, _| Details::of(context, options));
+    Report::of(check, details)
+}
+
+impl Report {
+    /// A check and the details of its modules, in their order.
+    pub(in crate::report) fn of(check: CheckReport, details: Vec<Details>) -> Report {
+        let modules = check.modules.into_iter().zip(details);
+        Report {
+            schema: SCHEMA.into(),
+            modules: modules.map(|(summary, details)| Module { summary, details }).collect(),
+            findings: check.findings,
+            diagnostics: check.diagnostics,
+        }
     }
 }
 

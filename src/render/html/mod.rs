@@ -1,0 +1,79 @@
+//! A report with what its viewer needs in; one page that needs nothing else, out.
+//!
+//! The data stand in the page once, packed: JSON, gzip, base64. What a dump says is in that block and
+//! nowhere else in the page but for escaped names, and the page's script writes it as text alone, so
+//! that nothing of it is ever markup.
+
+use crate::report::report::Module;
+use crate::report::viewer::Viewer;
+use crate::report::{Verdict, bytes};
+use askama::Template;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use serde::Serialize;
+use std::io::Write;
+
+#[derive(Template)]
+#[template(path = "page.html")]
+struct Page<'a> {
+    title: &'a str,
+    version: &'static str,
+    style: &'static str,
+    script: &'static str,
+    /// What a reader without scripts gets.
+    lines: Vec<String>,
+    data: String,
+}
+
+/// The page of a report.
+///
+/// # Errors
+/// Where the data cannot be packed.
+pub fn report(viewer: &Viewer) -> Result<String, Box<dyn std::error::Error>> {
+    let modules = &viewer.report.modules;
+    let title = match modules.as_slice() {
+        [module] => module.summary.name.clone(),
+        modules => format!("{} modules", modules.len()),
+    };
+    page(&title, modules.iter().map(line).collect(), viewer)
+}
+
+fn page<T: Serialize>(
+    title: &str,
+    lines: Vec<String>,
+    data: &T,
+) -> Result<String, Box<dyn std::error::Error>> {
+    let page = Page {
+        title,
+        version: env!("CARGO_PKG_VERSION"),
+        style: include_str!("viewer.css"),
+        script: include_str!("viewer.js"),
+        lines,
+        data: packed(data)?,
+    };
+    Ok(page.render()?)
+}
+
+/// JSON, gzip, base64.
+fn packed<T: Serialize>(data: &T) -> Result<String, Box<dyn std::error::Error>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(&serde_json::to_vec(data)?)?;
+    Ok(BASE64_STANDARD.encode(encoder.finish()?))
+}
+
+fn line(module: &Module) -> String {
+    let summary = &module.summary;
+    let hbm = &summary.hbm;
+    let verdict = match summary.verdict {
+        Verdict::DoesNotFit => "does not fit",
+        Verdict::Fits => "fits",
+        Verdict::FitsAtLeast => "fits as far as is known",
+        Verdict::NoLimit | Verdict::Unknown => "no limit known",
+    };
+    let available = hbm.available_bytes.map_or(String::new(), |available| {
+        format!(" of {}", bytes(available))
+    });
+    format!("{}: {verdict}, {}{available}", summary.name, bytes(hbm.required_bytes))
+}

@@ -1,0 +1,112 @@
+//! A dump in; the report out, with what a page needs to be looked at beside it: curves, program
+//! points, and of each buffer its text, layout, users and aliases. What is too much for a page is
+//! left out, and said.
+
+mod buffers;
+mod curve;
+mod layout;
+mod steps;
+mod what_if;
+
+use crate::config::Settings;
+use crate::dump::Dump;
+use crate::lint::{Context, Finding};
+use crate::memory::{live_bytes, live_unpadded_bytes};
+use crate::report::check::{CheckReport, check_and};
+use crate::report::report::{Details, Live, Options, Report};
+use serde::Serialize;
+
+pub use buffers::{BufferView, Category};
+pub use steps::Steps;
+pub use what_if::{FindingView, WhatIf};
+
+/// Buffers that one page holds, of all modules together.
+const MOST_BUFFERS: usize = 24_000;
+
+/// What a page shows.
+#[derive(Debug, Serialize)]
+pub struct Viewer {
+    /// The report; where a module is too large for a page, its largest buffers alone.
+    pub report: Report,
+    /// What belongs to each module of the report, in its order.
+    pub modules: Vec<ModuleView>,
+    /// What belongs to each finding of the report, in its order.
+    pub findings: Vec<FindingView>,
+}
+
+/// What a page shows of a module beside its report.
+#[derive(Debug, Serialize)]
+pub struct ModuleView {
+    /// HBM bytes alive from a program point on, without what padding adds.
+    pub unpadded: Vec<Live>,
+    /// The program points.
+    pub steps: Steps,
+    /// The allocations, by their number.
+    pub allocations: Vec<AllocationView>,
+    /// What belongs to each buffer of the report, in its order.
+    pub buffers: Vec<BufferView>,
+    /// What the page does not hold.
+    pub left_out: Vec<String>,
+}
+
+/// An allocation.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct AllocationView {
+    /// The memory space (0 is HBM).
+    pub memory_space: i64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// What is taken of a module while its analyses are there.
+struct Taken {
+    details: Details,
+    view: ModuleView,
+    findings: Vec<FindingView>,
+}
+
+/// The report of all programs of a dump, with what a page needs.
+pub fn viewer(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> Viewer {
+    let most = (MOST_BUFFERS / dump.programs.len().max(1)).max(100);
+    let (check, taken) =
+        check_and(dump, settings, done, |context, findings| take(context, findings, most));
+    let (mut details, mut modules, mut found) = (Vec::new(), Vec::new(), Vec::new());
+    for module in taken {
+        details.push(module.details);
+        modules.push(module.view);
+        found.extend(module.findings);
+    }
+    let findings = what_if::in_order(found, &check.findings, &files(&check));
+    Viewer { report: Report::of(check, details), modules, findings }
+}
+
+/// The texts of the modules, in their order.
+fn files(check: &CheckReport) -> Vec<String> {
+    check.modules.iter().map(|module| module.file.clone()).collect()
+}
+
+fn take(context: &Context<'_>, findings: &[Finding], most: usize) -> Taken {
+    let (profile, shapes) = (context.profile, &context.module.shapes);
+    let mut details = Details::of(context, Options { stacks: true });
+    let mut left_out = buffers::keep_largest(&mut details.buffers, most);
+    let points = profile.schedule.len();
+    if curve::is_long(points) {
+        let each = curve::points_a_step(points);
+        left_out.push(format!("curves show the most of each {each} program points"));
+    }
+    let lives = |curve| curve::thin(curve, points);
+    details.live = lives(live_bytes(profile, shapes, 0));
+    let allocation = |allocation: &crate::memory::Allocation| AllocationView {
+        memory_space: allocation.memory_space,
+        bytes: allocation.size_bytes,
+    };
+    let view = ModuleView {
+        unpadded: lives(live_unpadded_bytes(profile, shapes, 0)),
+        steps: Steps::of(context, &details.live),
+        allocations: profile.allocations.iter().map(allocation).collect(),
+        buffers: buffers::views(context, &details.buffers),
+        left_out,
+    };
+    let findings = what_if::views(context, findings, &details.buffers);
+    Taken { details, view, findings }
+}
