@@ -109,8 +109,7 @@ pub fn run(args: &ReportArgs) -> Result<Exit, String> {
         output::page(&page, args.output.as_deref(), args.open)?;
         return Ok(Exit::of(&viewer.report.diagnostics, false, viewer.report.modules.len()));
     }
-    let report =
-        report::report(&dump, &settings, report::Options { stacks: args.stack }, &done);
+    let report = report::report(&dump, &settings, report::Options { stacks: args.stack }, &done);
     progress.finish_and_clear();
     output::eprint(&render::text::diagnostics(&report.diagnostics));
     let text = args.text(&report)?;

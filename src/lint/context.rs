@@ -5,8 +5,8 @@ use super::cause::{self, Alive};
 use super::finding::is_own_file;
 use super::materiality;
 use super::{
-    Argument, Axis, Cause, Composition, Confidence, Finding, Level, Location, Mesh, Meta, Provenance,
-    Reference, Remedy, Source, SparseCore, composition, is_backward, unescape,
+    Argument, Axis, Cause, Composition, Confidence, Finding, Level, Location, Mesh, Meta,
+    Provenance, Reference, Remedy, Source, SparseCore, composition, is_backward, unescape,
 };
 use crate::config::Settings;
 use crate::graph::Dataflow;

@@ -66,9 +66,8 @@ fn lost(profile: &MemoryProfile, memory_space: i64, size: fn(&Value) -> u64) -> 
         let values = allocation.values.iter().map(|&id| profile.value(id));
         values.max_by_key(|value| value.size_bytes)
     });
-    largest.fold(0, |sum: u64, value| {
-        sum.saturating_add(value.size_bytes.saturating_sub(size(value)))
-    })
+    largest
+        .fold(0, |sum: u64, value| sum.saturating_add(value.size_bytes.saturating_sub(size(value))))
 }
 
 /// Values at one place share it: it counts from the first that starts to the last that ends, as long

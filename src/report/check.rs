@@ -141,8 +141,9 @@ pub fn check_and<T: Send>(
     then: impl Fn(&Context<'_>, &[Finding]) -> T + Sync,
 ) -> (CheckReport, Vec<T>) {
     let outcomes = parallel::map(dump.programs.iter().collect(), |program| {
-        let outcome =
-            program::analyse(program, settings, |context| (Compiled::of(context), then(context)));
+        let outcome = program::analyse(program, settings, |context, findings| {
+            (Compiled::of(context), then(context, findings))
+        });
         done();
         outcome
     });

@@ -156,16 +156,11 @@ fn judge<T>(
     for rule in lint::all_rules() {
         rule.check(&context, &mut findings);
     }
-<<<<<<< HEAD
-    let more = then(&context);
     let way_out = way_out(&context, &findings);
-    let report = report(program, &context, &machine, way_out);
-    Ok(((report, more), lint::fold(findings, &profile)))
-=======
-    let findings = lint::fold(findings);
+    let findings = lint::fold(findings, &profile);
     let more = then(&context, &findings);
-    Ok(((report(program, &context, &machine), more), findings))
->>>>>>> 5bde3a5 (report --format html: the memory viewer of a program that need not compile, one page)
+    let report = report(program, &context, &machine, way_out);
+    Ok(((report, more), findings))
 }
 
 fn capacity(policy: &Policy, settings: &Settings) -> Capacity {

@@ -121,7 +121,8 @@ pub fn own_files() -> Vec<(String, String)> {
         let path = relative(entry.path());
         let name = file_name(entry.path());
         let hidden = name.starts_with(".git") && name != ".github" || name == ".venvs";
-        let generated = ["target", "corpus", "artifacts", "__pycache__"].contains(&name.as_str());
+        let generated = ["target", "node_modules", "corpus", "artifacts", "__pycache__"]
+            .contains(&name.as_str());
         path.is_empty() || !hidden && !generated && !skipped.contains(&path.as_str())
     })
     .map(Result::unwrap)

@@ -72,8 +72,7 @@ fn line(module: &Module) -> String {
         Verdict::FitsAtLeast => "fits as far as is known",
         Verdict::NoLimit | Verdict::Unknown => "no limit known",
     };
-    let available = hbm.available_bytes.map_or(String::new(), |available| {
-        format!(" of {}", bytes(available))
-    });
+    let available =
+        hbm.available_bytes.map_or(String::new(), |available| format!(" of {}", bytes(available)));
     format!("{}: {verdict}, {}{available}", summary.name, bytes(hbm.required_bytes))
 }

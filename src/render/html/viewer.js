@@ -296,7 +296,7 @@ class ModulePage {
     this.card = h("aside", { class: "card", "aria-label": "Buffer", "aria-live": "polite" });
     this.treemap = h("div", { class: "treemap", role: "group", "aria-label": "Treemap of what is alive" });
     this.pointWords = h("p", { class: "said", role: "status", "aria-live": "polite" });
-    const sections = [this.headline(), this.findingList(), this.chart.element, this.map.element,
+    const sections = [this.headline(), this.wayOut(), this.findingList(), this.chart.element, this.map.element,
       this.aliveSection(), this.treeSection(), this.parameters(), this.kernels(), this.facts(), diagnostics()];
     return sections;
   }
@@ -356,7 +356,7 @@ class ModulePage {
     const quality = this.module.figures === "exact" ? null
       : h("p", { class: "notice" }, `Figures are ${this.module.figures === "estimate" ? "an estimate" : "a lower bound"}. `,
         (this.module.caveats || []).join("; "));
-    const left = this.view.left_out.length ? h("p", { class: "notice", id: "left-out" }, `Not on this page: ${this.view.left_out.join("; ")}.`) : null;
+    const left = this.view.left_out.length ? h("p", { class: "notice", id: "left-out" }, `Left out: ${this.view.left_out.join("; ")}.`) : null;
     const padding = this.module.padding_bytes;
     return h("section", { "aria-label": "Headline" },
       h("p", { class: `headline ${this.module.verdict}`, id: "headline" }, h("b", {}, VERDICTS[this.module.verdict]), words),
@@ -365,6 +365,20 @@ class ModulePage {
         padding > 0 ? ` · lost to padding at the peak ${size(padding)}` : "",
         hbm.aliased_bytes > 0 ? ` · donated ${size(hbm.aliased_bytes)}` : ""),
       splitBar(hbm, false), h("ul", { class: "legend small" }, parts), quality, left);
+  }
+
+  /** Remedies in the order to try, those before done. */
+  wayOut() {
+    const way = this.module.way_out;
+    if (!way || way.paths.length === 0) return null;
+    const step = (step) => h("li", {}, h("div", { class: "spread" },
+      h("span", {}, step.action, step.rule ? h("span", { class: "quiet" }, ` (${step.rule})`) : ""),
+      h("span", { class: "saving" }, `${sizeAsXla(step.before_bytes)} → ${step.basis === "at-most" ? "at most " : ""}${sizeAsXla(step.required_bytes_after)}`,
+        step.basis === "even-split" ? " (an even split)" : "",
+        step.recomputed_bytes ? ` (+${size(step.recomputed_bytes)} at most to recompute)` : "")));
+    return h("section", {}, h("h2", {}, "The way out"), way.paths.map((path, at) => [
+      h("p", {}, at > 0 ? "or, " : "", path.fits ? "it then fits:" : "it still does not fit:"),
+      h("ol", { class: "path" }, path.steps.map(step))]));
   }
 
   findingList() {

@@ -243,6 +243,8 @@ mod tests {
     fn collectives() {
         let opcodes = ["all-reduce", "all-gather-start", "reduce-scatter", "collective-permute"];
         assert!(opcodes.iter().all(|opcode| is_collective(opcode)));
-        assert!(!["fusion", "reduce", "allocate-buffer"].iter().any(|opcode| is_collective(opcode)));
+        assert!(
+            !["fusion", "reduce", "allocate-buffer"].iter().any(|opcode| is_collective(opcode))
+        );
     }
 }

@@ -4,7 +4,7 @@ use crate::memory::Curve;
 use crate::report::report::Live;
 
 /// Steps that a curve has at most; no screen is wider.
-const MOST_STEPS: usize = 8_192;
+const MOST_STEPS: usize = 16_384;
 
 /// Whether a program has more points than a curve shows one by one.
 pub(super) const fn is_long(points: usize) -> bool {
@@ -47,7 +47,8 @@ mod tests {
     fn the_peak_of_a_long_curve_stays() {
         let points = 4 * MOST_STEPS;
         let curve = vec![(0, 5), (2, 9), (3, 1), (4, 2), (9, 7), (points as u32 - 1, 100)];
-        let thinned: Vec<_> = thin(curve.clone(), points).iter().map(|l| (l.point, l.bytes)).collect();
+        let thinned: Vec<_> =
+            thin(curve.clone(), points).iter().map(|l| (l.point, l.bytes)).collect();
         assert_eq!(thinned, [(0, 9), (4, 2), (8, 7), (points as u32 - 4, 100)]);
         assert_eq!(thin(curve.clone(), 10).len(), curve.len());
     }

@@ -37,7 +37,8 @@ impl Steps {
         for &id in named.iter().filter_map(|&point| schedule.get(point as usize)) {
             let line = context.source(id).map(|source| source.to_string()).unwrap_or_default();
             let next = steps.lines.len() as u32;
-            let number = *known.entry(line.clone()).or_insert(if line.is_empty() { 0 } else { next });
+            let number =
+                *known.entry(line.clone()).or_insert(if line.is_empty() { 0 } else { next });
             if number == next {
                 steps.lines.push(line);
             }

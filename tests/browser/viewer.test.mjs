@@ -1,0 +1,208 @@
+// The page in a real browser: what is on screen, and what changes when a reader asks for something.
+// HLOLINT names the binary, CHROMIUM the browser; SCREENSHOTS a folder that gets pictures.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const hlolint = process.env.HLOLINT || path.join(root, "target/debug/hlolint");
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hlolint-browser-"));
+let browser;
+
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  await browser?.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+function write(name, ...paths) {
+  const file = path.join(folder, `${name}.html`);
+  execFileSync(hlolint, ["report", ...paths, "--format", "html", "--output", file], { cwd: root });
+  return file;
+}
+
+/** Opens a page; whatever it complains of fails the test at its end. */
+async function open(t, file, { width = 1280, height = 900, colorScheme = "light" } = {}) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  const complaints = [];
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) complaints.push(message.text()); });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) complaints.push(request.url()); });
+  t.after(async () => {
+    await page.close();
+    assert.deepEqual(complaints, []);
+  });
+  await page.goto(`file://${file}`);
+  await page.waitForSelector("main");
+  return page;
+}
+
+/** Pictures are compared by their bytes: the same state draws the same. */
+const picture = (page, selector) => page.$eval(selector, (canvas) => canvas.toDataURL());
+const firstRow = (page) => page.textContent("#row-0");
+
+test("a program that does not fit: its figures and its largest buffer are on screen", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  const json = JSON.parse(execFileSync(hlolint, ["report", "testdata/dumps/scan_oom", "--format", "json"], { cwd: root }));
+  const module = json.modules[0];
+  const gib = (bytes) => `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+  assert.match(await page.textContent("#headline"), /DOES NOT FIT\s*42\.01 GiB needed, 15\.75 GiB available/);
+  assert.equal(await page.textContent("#peak"), gib(module.hbm.peak_live_bytes));
+  const largest = module.buffers.filter((b) => b.memory_space === 0).sort((a, b) => b.bytes - a.bytes)[0];
+  assert.ok((await firstRow(page)).includes(largest.instruction));
+  assert.ok((await firstRow(page)).includes(gib(largest.bytes)));
+  assert.match(await page.textContent(".finding"), /hbm-over-capacity/);
+  assert.equal(await page.locator("#parameters tbody tr").count(), module.parameters.length);
+});
+
+test("sorting, filtering and grouping change the table", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  const bySize = await firstRow(page);
+  await page.click('[data-key="order"] button');
+  assert.notEqual(await firstRow(page), bySize);
+  assert.equal(await page.getAttribute('[data-key="order"]', "aria-sort"), "ascending");
+  await page.click('[data-key="bytes"] button');
+  assert.equal(await firstRow(page), bySize);
+  const all = await page.textContent("#sum");
+  await page.fill("#filter", "weights");
+  assert.match(await page.textContent("#sum"), /^2 buffers, 512\.00 MiB/);
+  assert.match(await firstRow(page), /weights\['/);
+  await page.fill("#filter", "");
+  assert.equal(await page.textContent("#sum"), all);
+  await page.check("#group");
+  assert.match(await page.textContent("#sum"), /groups/);
+  await page.uncheck("#group");
+  await page.click('[data-category="parameter"]');
+  assert.notEqual(await page.textContent("#sum"), all);
+});
+
+test("another program point, by mouse and by key", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  const [sum, said] = [await page.textContent("#sum"), await page.textContent("#alive .said")];
+  assert.match(said, /step 98 of 115.*42\.01 GiB, the peak/);
+  const curve = await picture(page, "#curve");
+  const box = await page.locator("#curve").boundingBox();
+  await page.mouse.move(box.x + 90, box.y + 100);
+  assert.match(await page.textContent(".plot .tip"), /step \d+ of 115/);
+  await page.mouse.click(box.x + 90, box.y + 100);
+  assert.notEqual(await page.textContent("#sum"), sum);
+  assert.notEqual(await picture(page, "#curve"), curve);
+  const before = await page.getAttribute("#curve", "aria-valuenow");
+  await page.focus("#curve");
+  await page.keyboard.press("ArrowRight");
+  assert.equal(Number(await page.getAttribute("#curve", "aria-valuenow")), Number(before) + 1);
+  await page.click("#to-peak");
+  assert.equal(await page.textContent("#alive .said"), said);
+  assert.equal(await page.textContent("#sum"), sum);
+});
+
+test("a finding shows its buffers and its what-if; the card says what a buffer is", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  const [curve, map, sum] = [await picture(page, "#curve"), await picture(page, "#map"), await page.textContent("#sum")];
+  const button = page.locator(".finding", { hasText: "stacked-residuals" }).locator("button").first();
+  await button.click();
+  assert.notEqual(await picture(page, "#curve"), curve);
+  assert.notEqual(await picture(page, "#map"), map);
+  assert.match(await page.textContent("#curve-said"), /What if.*42\.01 GiB → 6\.01 GiB/);
+  assert.match(await page.textContent("#sum"), /^6 buffers, 40\.01 GiB/);
+  await button.click();
+  assert.equal(await page.textContent("#sum"), sum);
+  await page.click("#row-0");
+  assert.match(await page.textContent(".card"), /16\.00 GiB/);
+  assert.match(await page.textContent(".card dl"), /dimension 2 \(4096\) varies fastest/);
+  assert.doesNotMatch(await page.textContent("#hlo"), /backend_config/);
+});
+
+test("the map answers to the mouse, zooms and chooses; the treemap filters", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  const whole = await picture(page, "#map");
+  await page.click('[aria-label="Zoom in"]');
+  assert.notEqual(await picture(page, "#map"), whole);
+  await page.click('[aria-label="Show the whole map"]');
+  assert.equal(await picture(page, "#map"), whole);
+  await page.click("#map", { position: { x: 600, y: 280 } });
+  assert.match(await page.textContent("#card-title"), /while/);
+  const sum = await page.textContent("#sum");
+  await page.click('.treemap button:has-text("arguments")');
+  assert.notEqual(await page.textContent("#sum"), sum);
+  await page.click(".chip");
+  assert.equal(await page.textContent("#sum"), sum);
+  await page.selectOption("#space", { label: "VMEM" });
+  assert.notEqual(await page.textContent("#sum"), sum);
+});
+
+test("several modules: the worst first, each a click away", async (t) => {
+  const page = await open(t, write("several", "testdata/dumps/two_modules", "testdata/dumps/scan_oom"));
+  assert.match(await page.textContent("tbody tr:first-child"), /jit_scanned_loss.*DOES NOT FIT/);
+  await page.click("tbody tr:first-child a");
+  await page.waitForSelector("#headline");
+  await page.goBack();
+  await page.waitForSelector("tbody tr:nth-child(3)");
+});
+
+test("markup in names is text", async (t) => {
+  const evil = "</script><img src=x onerror=document.body.dataset.hurt=1><script>document.body.dataset.hurt=1</script>";
+  const text = `HloModule jit_evil, is_scheduled=true
+
+ENTRY %main (x: f32[1024,1024]) -> f32[1024,1024] {
+  %x = f32[1024,1024]{1,0} parameter(0), metadata={op_name="${evil}"}
+  %y = f32[1024,1024]{1,0} add(%x, %x), metadata={op_name="${evil}" source_file="${evil}" source_line=3}
+  ROOT %z = f32[1024,1024]{1,0} negate(%y), metadata={op_name="${evil}"}
+}
+`;
+  const file = path.join(folder, "evil.txt");
+  fs.writeFileSync(file, text);
+  const page = await open(t, write("evil", file));
+  await page.click("#row-0");
+  assert.ok((await page.textContent(".card")).includes(evil));
+  assert.equal(await page.evaluate(() => document.body.dataset.hurt), undefined);
+  assert.equal(await page.locator("img").count(), 0);
+});
+
+test("a large module loads fast and scrolls", async (t) => {
+  const file = write("large", process.env.LARGE || "testdata/large/decoder_train_step");
+  const start = Date.now();
+  const page = await open(t, file);
+  await page.waitForSelector("#row-0");
+  const elapsed = Date.now() - start;
+  assert.ok(elapsed < 3000, `${elapsed} ms`);
+  t.diagnostic(`loaded in ${elapsed} ms, ${fs.statSync(file).size} bytes`);
+  await page.$eval("#rows", (rows) => { rows.scrollTop = rows.scrollHeight; });
+  await page.waitForFunction(() => !document.getElementById("row-0"));
+  assert.ok((await page.locator(".row").count()) < 60);
+});
+
+for (const width of [1280, 390]) {
+  for (const colorScheme of ["light", "dark"]) {
+    test(`fits ${width} pixels, ${colorScheme}`, async (t) => {
+      const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"), { width, height: 900, colorScheme });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${wide} pixels wide`);
+      await page.click("#row-0");
+      await page.locator(".finding", { hasText: "stacked-residuals" }).locator("button").first().click();
+      if (process.env.SCREENSHOTS) {
+        await page.evaluate(() => window.scrollTo(0, 0));
+        await page.screenshot({ path: path.join(process.env.SCREENSHOTS, `viewer-${width}-${colorScheme}.png`), fullPage: width > 400 });
+      }
+      const page1 = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      await page.click("#theme");
+      assert.notEqual(await page.evaluate(() => getComputedStyle(document.body).backgroundColor), page1);
+    });
+  }
+}
+
+test("it prints", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  await page.emulateMedia({ media: "print" });
+  assert.equal(await page.locator(".bar-row").first().isVisible(), false);
+  assert.ok((await page.pdf()).length > 10000);
+});

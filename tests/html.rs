@@ -1,0 +1,275 @@
+//! The page of `report --format html`: it says what the JSON report says, needs nothing else, and
+//! nothing of a dump is markup in it. What it does in a browser is held by `tests/browser`.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // a helper of a test fails by panicking
+
+mod support;
+
+use assert_cmd::Command;
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use flate2::read::GzDecoder;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use support::{fixtures, folders, root};
+
+fn report(arguments: &[&str]) -> String {
+    let mut command = Command::cargo_bin("hlolint").unwrap();
+    let output = command.current_dir(root()).arg("report").args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn page(path: &str) -> String {
+    report(&[path, "--format", "html"])
+}
+
+/// What the page's data block holds.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    let packed = BASE64_STANDARD.decode(rest.split_once("</script>").unwrap().0).unwrap();
+    let mut json = String::new();
+    GzDecoder::new(packed.as_slice()).read_to_string(&mut json).unwrap();
+    serde_json::from_str(&json).unwrap()
+}
+
+#[test]
+fn the_page_holds_the_json_report_and_what_belongs_to_it() {
+    for fixture in fixtures().iter().step_by(4) {
+        let (name, path) = (&fixture.name, fixture.path.to_str().unwrap());
+        let page = page(path);
+        assert!(page.len() < 300_000, "{name}: {} bytes", page.len());
+        let data = data(&page);
+        let json: Value =
+            serde_json::from_str(&report(&[path, "--format", "json", "--stack"])).unwrap();
+        assert!(data["report"] == json, "{name}: the page holds another report");
+        let modules = json["modules"].as_array().unwrap();
+        assert_eq!(data["modules"].as_array().unwrap().len(), modules.len(), "{name}");
+        for (module, view) in modules.iter().zip(data["modules"].as_array().unwrap()) {
+            let count = |list: &Value| list.as_array().unwrap().len();
+            assert_eq!(count(&module["buffers"]), count(&view["buffers"]), "{name}");
+            assert_eq!(count(&view["left_out"]), 0, "{name}");
+            unpadded_is_below(name, module, view);
+        }
+        assert_eq!(
+            data["findings"].as_array().unwrap().len(),
+            json["findings"].as_array().unwrap().len(),
+            "{name}"
+        );
+    }
+}
+
+/// The curve without padding is nowhere above the one with it, and at the peak lower by what the
+/// report says.
+fn unpadded_is_below(name: &str, module: &Value, view: &Value) {
+    let curve = |list: &Value| -> BTreeMap<u64, u64> {
+        let live = list.as_array().unwrap().iter();
+        live.map(|live| (live["point"].as_u64().unwrap(), live["bytes"].as_u64().unwrap()))
+            .collect()
+    };
+    let (padded, unpadded) = (curve(&module["live"]), curve(&view["unpadded"]));
+    let at = |curve: &BTreeMap<u64, u64>, point| *curve.range(..=point).next_back().unwrap().1;
+    for point in padded.keys() {
+        assert!(at(&unpadded, *point) <= at(&padded, *point), "{name}: step {point}");
+    }
+}
+
+/// A what-if's curve is the one whose figure the finding says, and ends up lower.
+#[test]
+fn a_finding_has_its_buffers_and_its_curve() {
+    let data = data(&page("testdata/dumps/scan_oom"));
+    let findings = data["report"]["findings"].as_array().unwrap();
+    let at = findings.iter().position(|f| f["rule"] == "stacked-residuals").unwrap();
+    let view = &data["findings"][at];
+    let buffers = view["buffers"].as_array().unwrap();
+    let module = &data["report"]["modules"][0];
+    let sum: u64 = buffers
+        .iter()
+        .map(|at| module["buffers"][at.as_u64().unwrap() as usize]["bytes"].as_u64().unwrap())
+        .sum();
+    assert_eq!(Value::from(sum), findings[at]["bytes"]);
+    let what_if = &view["what_if"];
+    let remedy = what_if["remedy"].as_u64().unwrap() as usize;
+    let said = &findings[at]["remedies"][remedy]["required_bytes_after"];
+    assert_eq!(&what_if["required_bytes"], said);
+    let highest = |curve: &Value| {
+        curve.as_array().unwrap().iter().map(|live| live["bytes"].as_u64().unwrap()).max().unwrap()
+    };
+    assert!(highest(&what_if["live"]) <= said.as_u64().unwrap());
+    assert!(highest(&what_if["live"]) < highest(&module["live"]));
+}
+
+/// The text of a dump that writes markup wherever it names something.
+#[test]
+fn what_a_dump_says_is_never_markup() {
+    let evil = "</script><script>document.title='hurt'</script><img src=x onerror=alert(1)>";
+    let text = format!(
+        "HloModule jit_evil, is_scheduled=true\n\nENTRY %main (x: f32[1024,1024]) -> f32[1024,1024] {{\n  \
+         %x = f32[1024,1024]{{1,0}} parameter(0), metadata={{op_name=\"{evil}\"}}\n  \
+         %y = f32[1024,1024]{{1,0}} add(%x, %x), metadata={{op_name=\"{evil}\" source_file=\"{evil}\" source_line=3}}\n  \
+         ROOT %z = f32[1024,1024]{{1,0}} negate(%y), metadata={{op_name=\"{evil}\"}}\n}}\n"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("evil.txt");
+    fs::write(&path, text).unwrap();
+    let page = page(path.to_str().unwrap());
+    assert_eq!(page.matches("<script").count(), 2, "one block of data, one script");
+    assert!(!page.contains("hurt") && !page.contains("onerror"));
+    assert!(data(&page).to_string().contains("hurt"), "the name is there, packed");
+}
+
+/// Nothing is fetched; the policy of the page would not let it.
+#[test]
+fn the_page_needs_nothing_else() {
+    let page = page("testdata/dumps/two_modules");
+    for reference in ["http:", "https:", "url(", "@import", "src=", "<link", "import(", "fetch("] {
+        assert!(!page.contains(reference), "{reference}");
+    }
+    assert!(page.contains("default-src 'none'"));
+    assert!(!include_str!("../src/render/html/viewer.js").contains("innerHTML"));
+}
+
+/// A train step's page stays far below what an attachment may have.
+#[test]
+fn the_page_of_a_large_program_is_small() {
+    for path in folders(&root().join("testdata/large")) {
+        let page = page(path.to_str().unwrap());
+        assert!(page.len() < 2_000_000, "{}: {} bytes", path.display(), page.len());
+    }
+}
+
+#[test]
+fn where_the_page_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("report.html");
+    let file = file.to_str().unwrap();
+    let path = "testdata/dumps/scan_oom";
+    assert_eq!(report(&[path, "--format", "html", "-o", file]), "");
+    assert!(fs::read_to_string(file).unwrap() == page(path), "twice the same");
+    report(&[path, "--format", "json", "-o", file]);
+    assert!(fs::read_to_string(file).unwrap() == report(&[path, "--format", "json"]));
+    let mut command = Command::cargo_bin("hlolint").unwrap();
+    command.current_dir(root()).args(["report", path, "--open"]);
+    command.assert().code(2).stderr(predicates::str::contains("--format html"));
+}
+
+// ---- colours ----
+
+/// A colour of the style sheet, linear.
+type Colour = [f64; 3];
+
+fn linear(hex: &str) -> Colour {
+    let part = |at: usize| {
+        let value = f64::from(u8::from_str_radix(&hex[at..at + 2], 16).unwrap()) / 255.0;
+        if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+    };
+    [part(1), part(3), part(5)]
+}
+
+/// The colours of the light and of the dark page, by name.
+fn palettes() -> [BTreeMap<String, Colour>; 2] {
+    let mut palettes = [BTreeMap::new(), BTreeMap::new()];
+    for line in include_str!("../src/render/html/viewer.css").lines() {
+        let Some((name, colours)) = line.trim().strip_prefix("--").and_then(|l| l.split_once(": "))
+        else {
+            continue;
+        };
+        let Some(colours) = colours.strip_prefix("light-dark(") else { continue };
+        let (light, dark) = colours.trim_end_matches(");").split_once(", ").unwrap();
+        palettes[0].insert(name.to_owned(), linear(light));
+        palettes[1].insert(name.to_owned(), linear(dark));
+    }
+    palettes
+}
+
+/// WCAG 2: relative luminance, contrast ratio.
+fn contrast(a: Colour, b: Colour) -> f64 {
+    let luminance = |c: Colour| 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2];
+    let (a, b) = (luminance(a), luminance(b));
+    (a.max(b) + 0.05) / (a.min(b) + 0.05)
+}
+
+/// WCAG AA: text has 4.5:1 on what it stands on, what is drawn 3:1.
+#[test]
+fn contrast_is_that_of_wcag_aa() {
+    let text = ["text", "quiet", "accent", "error", "warn", "note", "good"];
+    for (palette, theme) in palettes().iter().zip(["light", "dark"]) {
+        for ground in ["page", "panel"] {
+            for name in text {
+                let ratio = contrast(palette[name], palette[ground]);
+                assert!(ratio >= 4.5, "{theme}: {name} on {ground} has {ratio:.2}:1");
+            }
+        }
+        for name in CATEGORIES.iter().chain(&["what-if", "chosen", "accent", "error"]) {
+            let ratio = contrast(palette[*name], palette["page"]);
+            assert!(ratio >= 3.0, "{theme}: {name} has {ratio:.2}:1");
+        }
+    }
+}
+
+const CATEGORIES: &[&str] =
+    &["parameter", "output", "activation", "gradient", "collective", "constant", "temporary"];
+
+/// How eyes without one kind of cone see linear colours (Machado, Oliveira and Fernandes 2009, full
+/// severity), and ordinary ones.
+const EYES: &[(&str, [[f64; 3]; 3])] = &[
+    ("all cones", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+    (
+        "protanopia",
+        [
+            [0.152_286, 1.052_583, -0.204_868],
+            [0.114_503, 0.786_281, 0.099_216],
+            [-0.003_882, -0.048_116, 1.051_998],
+        ],
+    ),
+    (
+        "deuteranopia",
+        [
+            [0.367_322, 0.860_646, -0.227_968],
+            [0.280_085, 0.672_501, 0.047_413],
+            [-0.011_820, 0.042_940, 0.968_881],
+        ],
+    ),
+    (
+        "tritanopia",
+        [
+            [1.255_528, -0.076_749, -0.178_779],
+            [-0.078_411, 0.930_809, 0.147_602],
+            [0.004_733, 0.691_367, 0.303_900],
+        ],
+    ),
+];
+
+/// CIE L*a*b* of a linear colour as an eye sees it.
+fn lab(colour: Colour, eye: &[[f64; 3]; 3]) -> [f64; 3] {
+    let seen =
+        eye.map(|row| row.iter().zip(colour).map(|(a, b)| a * b).sum::<f64>().clamp(0.0, 1.0));
+    let sum = |weights: [f64; 3]| weights.iter().zip(seen).map(|(a, b)| a * b).sum::<f64>();
+    let f = |t: f64| if t > 0.008_856 { t.cbrt() } else { 7.787 * t + 16.0 / 116.0 };
+    let x = f(sum([0.4124, 0.3576, 0.1805]) / 0.950_47);
+    let y = f(sum([0.2126, 0.7152, 0.0722]));
+    let z = f(sum([0.0193, 0.1192, 0.9505]) / 1.088_83);
+    [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+}
+
+/// Any two categories differ by far more than the eye's threshold (2.3), for every kind of eye.
+#[test]
+fn categories_differ_for_every_eye() {
+    const LEAST: f64 = 15.0;
+    for (palette, theme) in palettes().iter().zip(["light", "dark"]) {
+        for (eye, matrix) in EYES {
+            for (at, first) in CATEGORIES.iter().enumerate() {
+                for second in &CATEGORIES[at + 1..] {
+                    let (a, b) = (lab(palette[*first], matrix), lab(palette[*second], matrix));
+                    let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                    assert!(
+                        apart >= LEAST,
+                        "{theme}, {eye}: {first} and {second} are {apart:.1} apart"
+                    );
+                }
+            }
+        }
+    }
+}
