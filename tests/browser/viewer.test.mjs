@@ -61,6 +61,10 @@ test("a program that does not fit: its figures and its largest buffer are on scr
   assert.ok((await firstRow(page)).includes(largest.instruction));
   assert.ok((await firstRow(page)).includes(gib(largest.bytes)));
   assert.match(await page.textContent(".finding"), /hbm-over-capacity/);
+  const step = module.way_out.paths[0].steps[0];
+  assert.ok((await page.textContent("ol.path li")).includes(step.action));
+  assert.ok((await page.textContent("ol.path li")).includes(gib(step.required_bytes_after)));
+  assert.doesNotMatch(await page.textContent("main"), /\[object|undefined|NaN|null/);
   assert.equal(await page.locator("#parameters tbody tr").count(), module.parameters.length);
 });
 

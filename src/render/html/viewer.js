@@ -32,7 +32,7 @@ function h(tag, attributes, ...children) {
     else if (name === "style") Object.entries(value).forEach(([k, v]) => element.style.setProperty(k, v));
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
   return element;
 }
 
@@ -377,7 +377,7 @@ class ModulePage {
         step.basis === "even-split" ? " (an even split)" : "",
         step.recomputed_bytes ? ` (+${size(step.recomputed_bytes)} at most to recompute)` : "")));
     return h("section", {}, h("h2", {}, "The way out"), way.paths.map((path, at) => [
-      h("p", {}, at > 0 ? "or, " : "", path.fits ? "it then fits:" : "it still does not fit:"),
+      h("p", {}, at > 0 ? "Or: " : "", path.fits ? "with this it fits" : "with this it still does not fit"),
       h("ol", { class: "path" }, path.steps.map(step))]));
   }
 
