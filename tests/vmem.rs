@@ -135,6 +135,42 @@ fn exit_codes() {
     assert_eq!(run(&["docs"], "").0, 3);
 }
 
+/// A text that stands alone does not show the flag: it can be said. A kernel's own limit holds before
+/// it.
+#[test]
+fn limit_by_flag() {
+    let good = "testdata/pairs/scoped-vmem/good";
+    let text = stage(good, "after_optimizations");
+    for (flag, limit, source, exceeds) in [
+        (&[][..], 16 << 20, "default", Value::Null),
+        (&["--vmem-limit", "4MiB"], 4 << 20, "flag", Value::from("limit")),
+        (&["--vmem-limit", "8MiB"], 8 << 20, "flag", Value::Null),
+    ] {
+        let kernel = &kernels(&[&["-", "--chip", "v5e"], flag].concat(), &text)[0];
+        assert_eq!(kernel["total_bytes"], 8 << 20);
+        assert_eq!(
+            (&kernel["limit_bytes"], &kernel["limit_source"]),
+            (&limit.into(), &source.into())
+        );
+        assert_eq!(kernel["exceeds"], exceeds);
+        let mut check = Command::cargo_bin("hlolint").unwrap();
+        let check =
+            check.args(["check", "-", "--chip", "v5e"]).args(flag).write_stdin(text.clone());
+        let said = String::from_utf8(check.output().unwrap().stdout).unwrap();
+        assert_eq!(said.contains("error[scoped-vmem]"), !exceeds.is_null(), "{said}");
+    }
+    let own = text.replacen(
+        "\"scoped_memory_configs\":[]",
+        "\"scoped_memory_configs\":[{\"memory_space\":\"1\",\"offset\":\"0\",\"size\":\"20971520\"}]",
+        1,
+    );
+    assert!(own != text);
+    let call = text.find("custom-call(").unwrap();
+    assert!(own[call..] != text[call..], "the first list is not the kernel's");
+    let kernel = &kernels(&["-", "--chip", "v5e", "--vmem-limit", "4MiB"], &own)[0];
+    assert_eq!(kernel["limit_source"], "kernel");
+}
+
 /// The limit in force and what asks for more than there is.
 #[test]
 fn limits_that_the_chip_does_not_have() {

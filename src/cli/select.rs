@@ -81,6 +81,12 @@ pub struct Machine {
     #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
     hbm: Option<u64>,
 
+    /// The scoped VMEM limit that the flag xla_tpu_scoped_vmem_limit_kib gave all kernels, e.g.
+    /// 8MiB. Read from the dump's tpu_comp_env where that is there; a kernel's vmem_limit_bytes
+    /// holds before it.
+    #[arg(long, value_name = "SIZE", value_parser = parse_bytes)]
+    vmem_limit: Option<u64>,
+
     /// The rules of which libtpu to use, e.g. 0.0.42; found out from the dump where absent.
     #[arg(long, value_name = "VERSION", value_parser = compiler)]
     compiler: Option<RuleSet>,
@@ -98,6 +104,7 @@ impl Machine {
             chip: self.chip.or(settings.chip),
             force_chip: self.force_chip,
             hbm_bytes: self.hbm.or(settings.hbm_bytes),
+            vmem_limit_bytes: self.vmem_limit.or(settings.vmem_limit_bytes),
             compiler: self.compiler,
             ..settings
         }

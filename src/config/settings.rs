@@ -133,6 +133,8 @@ pub struct Settings {
     pub compiler: Option<RuleSet>,
     /// HBM of a device, instead of the chip's.
     pub hbm_bytes: Option<u64>,
+    /// The flag `xla_tpu_scoped_vmem_limit_kib` in bytes, instead of the dump's own.
+    pub vmem_limit_bytes: Option<u64>,
     /// HBM that something else uses: other live arrays, program code.
     pub reserve_bytes: u64,
     /// The most that a program may need, where that is less than what the chip has.

@@ -126,7 +126,10 @@ impl Machine {
         }
         let why = if settings.compiler.is_some() { "as asked for" } else { &detected.why };
         let compiler = format!("rules of libtpu {} and later: {why}", rules.first_version());
-        let flag_limit_bytes = if module.text.contains(KERNEL) { vmem_flag(program) } else { None };
+        let has_kernels = module.text.contains(KERNEL);
+        let flag_limit_bytes = settings
+            .vmem_limit_bytes
+            .or_else(|| if has_kernels { vmem_flag(program) } else { None });
         let kernels = Some(Circumstances { chip, rules, flag_limit_bytes });
         let has_tables = TABLES.iter().any(|sign| module.text.contains(sign));
         let serialized_tables = if has_tables { serialized(program) } else { 0 };
