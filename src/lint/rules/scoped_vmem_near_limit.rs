@@ -18,7 +18,7 @@ What it does: finds a Pallas kernel that needs 90% of its scoped VMEM limit or m
 matrices are multiplied and nothing is recorded yet: the slots of spilled registers, which the text
 does not show, then add 17% in the middle of measured kernels and more than the rest at worst. It is
 65% where large values are reduced as well (attention, cross-entropy): flash attention with blocks
-of 512 by 1024 needed 69% of a v5e's limit by its text and passed it by 46% more in spilled registers.
+of 512 by 1024 needed 69% of a v5e's limit by its text; spilled registers, 46% on top, passed it.
 Why it costs memory: a little more (a longer row, another release that spills more) and the compile
 fails with E1001; a kernel of large matrices may fail already.
 Example: a row softmax with two double-buffered windows of f32[256,4096] uses 16 MiB of 16 MiB.
