@@ -1,6 +1,6 @@
 //! Paths in; the programs found there, with their texts and side files, out.
 //!
-//! [`open`] reads directories, texts, `-` for stdin, gzip, and `tar` and `zip` archives in place. A
+//! [`open()`] reads directories, texts, `-` for stdin, gzip, and `tar` and `zip` archives in place. A
 //! [`Program`] is one compile: its files share a prefix. The text that is analysed is
 //! `after_optimizations` or a copy of it, else `after_codegen`, else the one before buffer
 //! assignment, else what is there. What cannot be read is a [`Diagnostic`], what should be there and
