@@ -4,6 +4,7 @@ use super::TRADE_SHARE;
 use super::cause::{self, Alive};
 use super::finding::is_own_file;
 use super::materiality;
+use super::questions::Questions;
 use super::{
     Argument, Axis, Cause, Composition, Confidence, Finding, Level, Location, Mesh, Meta,
     Provenance, Reference, Remedy, Source, SparseCore, composition, is_backward, unescape,
@@ -67,6 +68,7 @@ pub struct Context<'a> {
     pub composition: Composition,
     /// What the compiler recorded of Pallas kernels.
     pub kernel_records: Records,
+    questions: Questions,
     lines: OnceCell<Vec<u32>>,
     estimates: OnceCell<Vec<(InstructionId, Estimate)>>,
     values_of: OnceCell<FxHashMap<InstructionId, Vec<ValueId>>>,
@@ -112,6 +114,7 @@ impl<'a> Context<'a> {
             alive: Vec::new(),
             composition: Composition::default(),
             kernel_records: Records::default(),
+            questions: Questions::default(),
             lines: OnceCell::new(),
             estimates: OnceCell::new(),
             values_of: OnceCell::new(),
@@ -321,8 +324,17 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// HBM bytes that the program needs after some edits; `None` where the model cannot tell.
+    /// From here on another rule asks what edits would save: each has its own budget.
+    pub fn renew_questions(&self) {
+        self.questions.renew();
+    }
+
+    /// HBM bytes that the program needs after some edits; `None` where the model cannot tell, or the
+    /// rule has asked too often for so large a program.
     pub fn required_after(&self, edits: &[Edit]) -> Option<u64> {
+        if !self.questions.may_ask(self.profile) {
+            return None;
+        }
         let profile = self.analysis.profile(edits).ok()?;
         profile.hbm().map(|hbm| hbm.required_bytes.saturating_add(self.sparsecore_bytes()))
     }

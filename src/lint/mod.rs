@@ -20,6 +20,7 @@ mod mesh;
 mod overlap;
 mod padding;
 mod producer;
+mod questions;
 mod readers;
 mod recompute;
 mod registry;

@@ -3,6 +3,8 @@
 use super::analysis::Analysis;
 use super::live_ranges::separate;
 use super::{BufferId, LiveRange, ValueId};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// A change to what a program keeps in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +43,10 @@ pub(super) struct Effective {
     is_removed: Vec<bool>,
     /// Results that take a parameter's memory: the parameter's buffer, the result's.
     donations: Vec<(BufferId, BufferId)>,
+    /// The same by the parameter's buffer.
+    donated_to: FxHashMap<BufferId, SmallVec<[BufferId; 1]>>,
+    /// Per buffer, whether it takes a parameter's memory.
+    is_donated: Vec<bool>,
     /// Per buffer its size: the largest of its values'.
     buffer_bytes: Vec<u64>,
 }
@@ -54,11 +60,14 @@ impl Effective {
             ranges: analysis.ranges.of.clone(),
             is_removed: vec![false; count],
             donations: Vec::new(),
+            donated_to: FxHashMap::default(),
+            is_donated: vec![false; count],
             buffer_bytes: Vec::new(),
         };
         for edit in edits {
             found.apply(analysis, edit);
         }
+        found.end_donated_parameters(analysis);
         for &(parameter, output) in &found.donations {
             let mut values = analysis.buffers.values(parameter).to_vec();
             values.extend(analysis.buffers.values(output));
@@ -121,16 +130,15 @@ impl Effective {
 
     /// The results that an edit lets take the memory of a parameter's buffer.
     pub(super) fn donated(&self, parameter: BufferId) -> impl Iterator<Item = BufferId> {
-        self.donations.iter().filter(move |found| found.0 == parameter).map(|found| found.1)
+        self.donated_to.get(&parameter).into_iter().flatten().copied()
     }
 
     /// Whether an edit lets a result's buffer take a parameter's memory.
     pub(super) fn is_donated(&self, output: BufferId) -> bool {
-        self.donations.iter().any(|found| found.1 == output)
+        self.is_donated[output.0 as usize]
     }
 
-    /// Lets a result take the memory of a parameter that is not donated yet; the parameter's values
-    /// then end with their last use.
+    /// Lets a result take the memory of a parameter that is not donated yet.
     fn donate(&mut self, analysis: &Analysis<'_, '_>, parameter: BufferId, output: BufferId) {
         let facts = |buffer: BufferId| &analysis.facts[buffer.0 as usize];
         if parameter == output
@@ -141,13 +149,22 @@ impl Effective {
         {
             return;
         }
+        self.donations.push((parameter, output));
+        self.donated_to.entry(parameter).or_default().push(output);
+        self.is_donated[output.0 as usize] = true;
+    }
+
+    /// The values of a parameter that is donated end with their last use.
+    fn end_donated_parameters(&mut self, analysis: &Analysis<'_, '_>) {
+        if self.donations.is_empty() {
+            return;
+        }
         for &(value, end) in &analysis.ranges.undonated {
-            if analysis.buffers.of[value.0 as usize] == parameter
+            if self.donated_to.contains_key(&analysis.buffers.of[value.0 as usize])
                 && let Some(range) = &mut self.ranges[value.0 as usize]
             {
-                range.end = end;
+                range.end = range.end.min(end);
             }
         }
-        self.donations.push((parameter, output));
     }
 }

@@ -154,8 +154,10 @@ fn judge<T>(
     context.kernel_records = kernel_records(program, module);
     let mut findings = Vec::new();
     for rule in lint::all_rules() {
+        context.renew_questions();
         rule.check(&context, &mut findings);
     }
+    context.renew_questions();
     let way_out = way_out(&context, &findings);
     let findings = lint::fold(findings, &profile);
     let more = then(&context, &findings);

@@ -2,9 +2,9 @@
 //! importance; each takes the smallest gap between what is placed already and alive with it.
 
 use super::interval_index::IntervalIndex;
+use super::placed::{Block, Placed};
 use super::{Item, Packing};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
 /// Which items are placed first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,11 @@ const DENSE: usize = 8;
 pub(super) fn pack(items: &[Item], order: Order, alignment: u64) -> Option<Packing> {
     let mut packing = Packing { offsets: vec![0; items.len()], bytes: 0 };
     let mut index = IntervalIndex::new(items);
-    let mut placed: BTreeSet<(u64, u32)> = BTreeSet::new();
+    let mut placed = Placed::default();
     let mut alive: Vec<u32> = Vec::new();
     // Per item the last round in which it was alive with the one to place.
     let mut seen = vec![0_u32; items.len()];
-    let mut blocks: Vec<(u64, u64)> = Vec::new();
+    let mut blocks: Vec<Block> = Vec::new();
     for (round, at) in (1_u32..).zip(sorted(items, order)) {
         let item = &items[at as usize];
         alive.clear();
@@ -38,23 +38,24 @@ pub(super) fn pack(items: &[Item], order: Order, alignment: u64) -> Option<Packi
                 }
             });
         }
-        let block = |other: u32| {
-            let offset = packing.offsets[other as usize];
-            (offset, offset.saturating_add(items[other as usize].bytes))
-        };
-        blocks.clear();
-        if alive.len() > placed.len() / DENSE {
-            let is_alive = |other: u32| seen[other as usize] == round;
-            blocks.extend(placed.iter().filter(|(_, o)| is_alive(*o)).map(|(_, o)| block(*o)));
+        let offset = if alive.len() > placed.len() / DENSE {
+            let is_alive = |block: &&Block| seen[block.item as usize] == round;
+            smallest_gap(placed.iter().filter(is_alive), item, alignment)?
         } else {
-            blocks.extend(alive.iter().map(|&other| block(other)));
+            blocks.clear();
+            blocks.extend(alive.iter().map(|&other| {
+                let (start, bytes) =
+                    (packing.offsets[other as usize], items[other as usize].bytes);
+                Block { start, end: start.saturating_add(bytes), item: other }
+            }));
             blocks.sort_unstable();
-        }
-        let offset = smallest_gap(&blocks, item, alignment)?;
+            smallest_gap(blocks.iter(), item, alignment)?
+        };
+        let end = offset.checked_add(item.bytes)?;
         packing.offsets[at as usize] = offset;
-        packing.bytes = packing.bytes.max(offset.checked_add(item.bytes)?);
+        packing.bytes = packing.bytes.max(end);
         index.activate(at as usize);
-        placed.insert((offset, at));
+        placed.insert(Block { start: offset, end, item: at });
     }
     Some(packing)
 }
@@ -78,19 +79,26 @@ fn sorted(items: &[Item], order: Order) -> Vec<u32> {
 
 /// The start of the smallest gap between blocks that fits, the lowest on ties. Blocks are sorted by
 /// their starts. Behind the last block the gap is without end.
-fn smallest_gap(blocks: &[(u64, u64)], item: &Item, alignment: u64) -> Option<u64> {
+fn smallest_gap<'b>(
+    blocks: impl Iterator<Item = &'b Block>,
+    item: &Item,
+    alignment: u64,
+) -> Option<u64> {
+    let needed = item.own_bytes.max(item.bytes);
     let mut best: Option<(u64, u64)> = None;
     let mut end = 0_u64;
-    for &(from, to) in blocks {
-        let start = end.checked_next_multiple_of(alignment)?;
-        if let Some(gap) = from.checked_sub(start)
-            && gap >= item.own_bytes
-            && gap >= item.bytes
-            && best.is_none_or(|(smallest, _)| gap < smallest)
-        {
-            best = Some((gap, start));
+    for block in blocks {
+        // Aligning costs a division: only where the gap could do.
+        if block.start.checked_sub(end).is_some_and(|gap| gap >= needed) {
+            let start = end.checked_next_multiple_of(alignment)?;
+            if let Some(gap) = block.start.checked_sub(start)
+                && gap >= needed
+                && best.is_none_or(|(smallest, _)| gap < smallest)
+            {
+                best = Some((gap, start));
+            }
         }
-        end = end.max(to);
+        end = end.max(block.end);
     }
     match best {
         Some((_, start)) => Some(start),

@@ -4,6 +4,7 @@
 mod best_fit;
 mod fast_merge;
 mod interval_index;
+mod placed;
 
 /// A stretch of time, both ends inclusive, in ticks of a heap's own clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
