@@ -35,6 +35,44 @@ fn many_groups_of_replicated_arguments() {
         .success();
 }
 
+/// Arrays of as many shapes as there are, each in another layout or type, all alive together: what a
+/// rule asks of the model, and what is looked up, must not grow with findings times values.
+fn many_shapes(count: usize, opcode: &str, result: &str) -> String {
+    let mut text = String::from("HloModule m, is_scheduled=true, num_partitions=8\n\nENTRY e {\n");
+    for at in 0..count {
+        let rows = 1024 + at;
+        _ = writeln!(text, "  p{at} = f32[{rows},1024]{{1,0:T(8,128)}} parameter({at})");
+    }
+    let mut made = Vec::new();
+    for at in 0..count {
+        let shape = result.replace("ROWS", &(1024 + at).to_string());
+        _ = writeln!(text, "  v{at} = {shape} {opcode}(p{at}), metadata={{op_name=\"o{at}\"}}");
+        made.push(format!("v{at}"));
+    }
+    _ = writeln!(
+        text,
+        "  ROOT z = f32[8]{{0:T(128)}} custom-call({}), custom_call_target=\"z\"\n}}",
+        made.join(", ")
+    );
+    text
+}
+
+#[test]
+fn many_shapes_alive_together() {
+    let table = [
+        ("copy", "f32[ROWS,1024]{0,1:T(8,128)}"),
+        ("convert", "bf16[ROWS,1024]{1,0:T(8,128)(2,1)}"),
+        ("negate", "f32[ROWS,1024]{1,0:T(8,128)}"),
+    ];
+    for (opcode, result) in table {
+        hlolint()
+            .args(["check", "-", "--chip", "v5e", "--hbm", "1TiB", "--fail-on", "never"])
+            .write_stdin(many_shapes(4_000, opcode, result))
+            .assert()
+            .success();
+    }
+}
+
 /// A disk that is full cuts the answer off: the run has failed, and says so.
 #[cfg(target_os = "linux")]
 #[test]

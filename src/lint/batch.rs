@@ -18,13 +18,21 @@ impl Batch {
     /// The first dimension of an argument that is neither updated nor a weight, the one that most
     /// bytes of the peak have. `None` where there is none, or only one row.
     pub fn of(context: &Context<'_>) -> Option<Batch> {
+        let sizes = input_sizes(context);
         let mut bytes: FxHashMap<u64, u64> = FxHashMap::default();
-        for size in input_sizes(context) {
-            let with_it = context.alive.iter().filter(|one| {
-                let value = context.profile.value(one.value);
-                dimension(context, value, size).is_some()
-            });
-            bytes.insert(size, total_bytes(with_it.map(|one| one.size_bytes)));
+        for one in &context.alive {
+            let shape = context.profile.value(one.value).shape;
+            let dimensions = context.module.shapes.get(shape).array().map(|a| &a.dimensions);
+            let of_batch: FxHashSet<u64> = dimensions
+                .into_iter()
+                .flatten()
+                .map(|dimension| dimension.size)
+                .filter(|size| sizes.contains(size))
+                .collect();
+            for size in of_batch {
+                let held = bytes.entry(size).or_default();
+                *held = held.saturating_add(one.size_bytes);
+            }
         }
         let (size, held) = bytes.into_iter().max_by_key(|&(size, bytes)| (bytes, size))?;
         if held == 0 {

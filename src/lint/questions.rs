@@ -72,7 +72,8 @@ mod tests {
 
     #[test]
     fn pairs_that_are_alive_together_cost() {
-        let (small, large) = (packing_cost(&alive_together(100)), packing_cost(&alive_together(200)));
+        let (small, large) =
+            (packing_cost(&alive_together(100)), packing_cost(&alive_together(200)));
         assert!(large > small * 3 && large < small * 5, "{small} {large}");
     }
 

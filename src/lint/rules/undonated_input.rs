@@ -69,9 +69,11 @@ fn pairs<'c>(context: &'c Context<'_>) -> Vec<Pair<'c>> {
     let arguments: FxHashMap<_, &Argument> =
         context.arguments.iter().map(|argument| (argument.instruction, argument)).collect();
     let mut search = Search::new(context);
+    let aliases = &context.module.header.input_output_alias;
+    let aliased: FxHashSet<&[_]> = aliases.iter().map(|alias| alias.output.as_slice()).collect();
     let candidates: Vec<(Output, Vec<&Argument>)> = outputs(context)
         .into_iter()
-        .filter(|output| !is_aliased(context, output) && is_large(context, output))
+        .filter(|output| !aliased.contains(output.index.as_slice()) && is_large(context, output))
         .map(|output| {
             let updated = search.updated(&output.place);
             let fitting = updated
@@ -87,14 +89,12 @@ fn pairs<'c>(context: &'c Context<'_>) -> Vec<Pair<'c>> {
         })
         .collect();
     let mut taken: FxHashSet<i64> = FxHashSet::default();
+    let mut served: FxHashSet<ValueId> = FxHashSet::default();
     let mut pairs = Vec::new();
     // A result takes the argument nearest to it; what is left goes to those that have a choice.
     for nearest_only in [true, false] {
         for (output, fitting) in &candidates {
-            let Some(value) = output
-                .value
-                .filter(|&value| !pairs.iter().any(|pair: &Pair<'_>| pair.output == value))
-            else {
+            let Some(value) = output.value.filter(|value| !served.contains(value)) else {
                 continue;
             };
             let choices = if nearest_only { 1 } else { fitting.len() };
@@ -103,6 +103,7 @@ fn pairs<'c>(context: &'c Context<'_>) -> Vec<Pair<'c>> {
                 && let Some(parameter) = context.value_at(argument.instruction)
             {
                 taken.insert(argument.number);
+                served.insert(value);
                 let size_bytes = context.profile.value(parameter).size_bytes;
                 pairs.push(Pair { argument, parameter, output: value, size_bytes });
             }
@@ -117,11 +118,6 @@ fn donated(context: &Context<'_>) -> FxHashSet<i64> {
     let mut donated = aliased_parameters(context);
     donated.extend(header.buffer_donor.iter().map(|donor| donor.parameter));
     donated
-}
-
-fn is_aliased(context: &Context<'_>, output: &Output) -> bool {
-    let aliases = &context.module.header.input_output_alias;
-    aliases.iter().any(|alias| alias.output == output.index)
 }
 
 fn is_large(context: &Context<'_>, output: &Output) -> bool {

@@ -44,8 +44,7 @@ pub(super) fn pack(items: &[Item], order: Order, alignment: u64) -> Option<Packi
         } else {
             blocks.clear();
             blocks.extend(alive.iter().map(|&other| {
-                let (start, bytes) =
-                    (packing.offsets[other as usize], items[other as usize].bytes);
+                let (start, bytes) = (packing.offsets[other as usize], items[other as usize].bytes);
                 Block { start, end: start.saturating_add(bytes), item: other }
             }));
             blocks.sort_unstable();
