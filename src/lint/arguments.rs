@@ -100,10 +100,18 @@ pub fn unescape(text: &str) -> String {
                 plain.push(next);
                 characters.next();
             }
+            // What a terminal would obey instead of showing.
+            _ if is_obeyed(character) => plain.push(char::REPLACEMENT_CHARACTER),
             _ => plain.push(character),
         }
     }
     plain
+}
+
+/// Whether a character moves the cursor, rings or turns the direction of the text round.
+fn is_obeyed(character: char) -> bool {
+    character.is_control()
+        || matches!(character, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 #[cfg(test)]
@@ -130,6 +138,7 @@ mod tests {
     #[test]
     fn escapes() {
         assert_eq!(unescape(r"state[\'m\'][\'emb\']"), "state['m']['emb']");
+        assert_eq!(unescape("a\u{1b}[31m\u{7}\u{202e}b"), "a\u{fffd}[31m\u{fffd}\u{fffd}b");
         assert_eq!(unescape(r#"a\\b\"c\q\"#), r#"a\b"c\q\"#);
     }
 }
