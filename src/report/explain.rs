@@ -311,6 +311,9 @@ mod tests {
             let name = rule.meta().name;
             assert!(leaves().any(|leaf| leaf.rules.contains(&name)), "{name} is on no page");
         }
+        for name in leaves().flat_map(|leaf| leaf.rules) {
+            assert!(all_rules().iter().any(|rule| rule.meta().name == *name), "no rule {name}");
+        }
     }
 
     #[test]

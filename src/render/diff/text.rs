@@ -158,7 +158,7 @@ fn buffers(out: &mut String, module: &ModuleDiff) {
             what(change),
             origin(change)
         );
-        _ = writeln!(out, "{}", line.trim_end());
+        wrap::write(out, line.trim_end(), &" ".repeat(24), WIDTH);
     }
     if !rest.is_empty() {
         _ = writeln!(out, "{:>13}  {} more (--format json)", "", rest.len());
@@ -205,7 +205,7 @@ fn findings(out: &mut String, module: &ModuleDiff) {
             change.finding.message,
             place(change.finding.source.as_ref())
         );
-        _ = writeln!(out, "   {}", words.trim_end());
+        wrap::write(out, &format!("   {}", words.trim_end()), &" ".repeat(9), WIDTH);
     }
 }
 
