@@ -8,9 +8,9 @@ pub(super) fn figure(remedy: &Remedy, required_bytes: u64) -> Option<String> {
     let unit = Unit::of(required_bytes);
     let figure = format!(
         "{} -> {}{} {}",
-        unit.number(required_bytes),
+        unit.number_as_xla(required_bytes),
         if remedy.at_most { "at most " } else { "" },
-        unit.number(after),
+        unit.number_as_xla(after),
         unit.as_str()
     );
     Some(match remedy.recomputed_bytes {

@@ -101,8 +101,8 @@ impl RuleDoc {
                  min_bytes not reported"
             }
             _ => {
-                "a note, unless the program does not fit or needs 90% of what is available; below \
-                 min_bytes not reported"
+                "a note, unless the program does not fit, needs 90% of what is available, or another \
+                 rule warns of the same bytes; below min_bytes not reported"
             }
         }
     }

@@ -4,6 +4,7 @@ use crate::config::bytes;
 use crate::hlo::{ArrayShape, InstructionId, Opcode};
 use crate::lint::held::{Held, Together, at_peak, finding_about, held};
 use crate::lint::producer::upstream;
+use crate::lint::stacked::stacked;
 use crate::lint::{
     Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Threshold, is_backward,
 };
@@ -121,6 +122,17 @@ fn is_softmax(context: &Context<'_>, id: InstructionId) -> bool {
         })
 }
 
+/// Whether a scan keeps scores of a length for the backward pass: those a checkpoint does save.
+fn are_kept_by_a_scan(context: &Context<'_>, length: u64) -> bool {
+    let least = context.min_bytes(&META);
+    let large = context.profile.values.iter().filter(|value| value.size_bytes >= least);
+    let of_length = large.filter(|value| {
+        let array = context.module.shapes.get(value.shape).array();
+        array.is_some_and(|array| array.dimensions.len() > 3 && count(array, length) > 1)
+    });
+    of_length.into_iter().any(|value| stacked(context, value).is_some())
+}
+
 /// A finding about scores of one length; `all` are all scores in HBM.
 fn report(context: &Context<'_>, group: &Together, all: &[(u64, Held)]) -> Option<Finding> {
     let first = group.first()?;
@@ -137,7 +149,7 @@ fn report(context: &Context<'_>, group: &Together, all: &[(u64, Held)]) -> Optio
         let made_by = context.profile.value(held.value).instruction;
         context.module.instruction(made_by).name.contains(".remat")
     };
-    if group.members.iter().any(is_recomputed) {
+    if group.members.iter().any(is_recomputed) && !are_kept_by_a_scan(context, length) {
         let text = "XLA recomputes them by itself: jax.checkpoint around attention gains nothing";
         finding.details.push(text.to_owned());
     }

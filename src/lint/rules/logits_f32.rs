@@ -17,9 +17,9 @@ pub struct LogitsF32;
 /// The declaration.
 pub static META: Meta = Meta {
     name: "logits-f32",
-    summary: "the logits of all tokens lie in HBM as float32",
+    summary: "the logits of all tokens lie in HBM",
     documentation: "\
-What it does: finds f32 arrays in HBM that come, element by element, from a product with a matrix that has a
+What it does: finds f32 arrays in HBM (16-bit ones where they take 1% of it) that come, element by element, from a product with a matrix that has a
 dimension of a vocabulary, much wider than the model, where a softmax sums over that dimension. What a loop
 computes part by part is left alone, unless the program hardly fits.
 Why it costs memory: tokens times vocabulary times 4 bytes, often beside the same logits as bf16, where a
@@ -63,9 +63,15 @@ impl Rule for LogitsF32 {
         let is_f32 = |held: &Held| {
             held.array(context).is_some_and(|array| array.element_type == ElementType::F32)
         };
+        // Where XLA keeps them in 16 bits they are worth a word if they are a share of HBM.
+        let has_f32 = logits.iter().any(|(_, held)| is_f32(held));
+        let speaks = |held: &Held| match has_f32 {
+            true => is_f32(held),
+            false => context.is_material(&META, held.size_bytes),
+        };
         // In a loop they are computed in parts already.
         let counts = |held: &Held| context.is_near_capacity() || !is_in_loop(context, held);
-        let f32s = logits.iter().copied().filter(|(_, held)| is_f32(held) && counts(held));
+        let f32s = logits.iter().copied().filter(|(_, held)| speaks(held) && counts(held));
         for group in at_peak(context, &META, f32s, Together::size_bytes) {
             if let Some(finding) = report(context, &group, &logits) {
                 context.push(findings, &META, finding);

@@ -5,7 +5,7 @@ use crate::hlo::{ArrayShape, InstructionId, Module};
 use crate::lint::gathers::{over_capacity, sliced};
 use crate::lint::rules::gather_over_capacity;
 use crate::lint::sharding::{axes_by_dimension, best_split_bytes};
-use crate::lint::splits::{Array, State, priced, split_over, splits};
+use crate::lint::splits::{Array, Split, State, priced, split_over, splits};
 use crate::lint::stacked::stacked;
 use crate::lint::upstream::argument_upstream;
 use crate::lint::{
@@ -304,9 +304,25 @@ fn remedies(context: &Context<'_>, groups: &[Group<'_>]) -> Vec<Remedy> {
         remedies.extend(priced(context, &state, split, action));
     }
     if remedies.is_empty() {
-        remedies.push(Remedy::new("name an axis of the mesh in in_shardings and out_shardings"));
+        remedies.push(Remedy::new(unpriced(context, groups, splits.first())));
     }
     remedies
+}
+
+/// What to do where no bound can be given: what is gathered again may be as much as is saved.
+fn unpriced(context: &Context<'_>, groups: &[Group<'_>], split: Option<&Split>) -> String {
+    let Some(split) = split else {
+        return "name an axis of the mesh in in_shardings and out_shardings".to_owned();
+    };
+    let now = total_bytes(groups.iter().map(Group::bytes));
+    let then = total_bytes(groups.iter().map(|group| group.bytes_after(context, split.ways)));
+    format!(
+        "name {} in in_shardings and out_shardings: {} of arguments become {} (what is gathered again \
+         for a while is the partitioner's business)",
+        split.label,
+        bytes(now),
+        bytes(then)
+    )
 }
 
 /// The groups that are copies of the parameters' structure, one or several, and not the parameters:

@@ -60,10 +60,13 @@ fn by(builds: &Builds) -> String {
     format!("compiled by {}, the snapshot by {}", builds.new, builds.old)
 }
 
+/// The most lines of a section that are told: the largest buffers stand first.
+const LINES: usize = 24;
+
 fn hunks(out: &mut String, hunks: &[Hunk]) {
     for hunk in hunks {
         _ = writeln!(out, "  {}", paint(style::HEADING, &hunk.section));
-        for (sign, line) in &hunk.lines {
+        for (sign, line) in hunk.lines.iter().take(LINES) {
             if *sign == Sign::Stays && *line == hunk.section {
                 continue;
             }
@@ -72,6 +75,10 @@ fn hunks(out: &mut String, hunks: &[Hunk]) {
                 Sign::New => writeln!(out, "{}", paint(style::NEW, &format!("  +{line}"))),
                 Sign::Stays => writeln!(out, "{}", format!("   {line}").trim_end()),
             };
+        }
+        let more = hunk.lines.len().saturating_sub(LINES);
+        if more > 0 {
+            _ = writeln!(out, "   {more} more lines: compare the file before and after --update");
         }
     }
 }

@@ -96,10 +96,10 @@ pub fn check(report: &CheckReport, options: Options<'_>) -> String {
 fn more(out: &mut String, report: &CheckReport, used: usize, options: Options<'_>) {
     const COMMAND: &str = "All buffers: hlolint report ";
     let worst = report.modules.first().and_then(|module| module.file.rsplit_once('/'));
-    let left = options.width.saturating_sub(used + 2 + COMMAND.len());
-    let directory = worst.map(|(directory, _)| directory);
-    let directory = directory.filter(|name| !name.is_empty() && name.chars().count() <= left);
-    _ = write!(out, "  {COMMAND}{}", directory.unwrap_or("DIR"));
+    let directory = worst.map_or(".", |(directory, _)| directory);
+    let length = used + 2 + COMMAND.len() + directory.chars().count();
+    let gap = if length <= options.width { "  " } else { "\n" };
+    _ = write!(out, "{gap}{COMMAND}{directory}");
 }
 
 /// Count and bytes of each rule.

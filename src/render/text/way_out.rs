@@ -45,12 +45,12 @@ fn line(out: &mut String, word: &str, step: &Step, fits: bool, options: Options)
 /// `150.44 -> 25.88 GiB (+5.25 at most to recompute)`.
 fn figure(step: &Step) -> String {
     let unit = Unit::of(step.before_bytes);
-    let after = unit.number(step.required_bytes_after);
+    let after = unit.number_as_xla(step.required_bytes_after);
     if step.basis == Basis::EvenSplit {
         return format!("about {after} {} each (even split assumed)", unit.as_str());
     }
     let at_most = if step.basis == Basis::AtMost { "at most " } else { "" };
-    let before = unit.number(step.before_bytes);
+    let before = unit.number_as_xla(step.before_bytes);
     let more = step
         .recomputed_bytes
         .map_or(String::new(), |more| format!(" (+{} at most to recompute)", unit.number(more)));
