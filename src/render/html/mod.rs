@@ -15,6 +15,24 @@ use flate2::write::GzEncoder;
 use serde::Serialize;
 use std::io::Write;
 
+/// The page's script: pieces of one idea each, one after another. Nothing is built.
+const SCRIPT: &str = concat!(
+    include_str!("script/tools.js"),
+    include_str!("script/headline.js"),
+    include_str!("script/start.js"),
+    include_str!("script/findings.js"),
+    include_str!("script/module.js"),
+    include_str!("script/curve.js"),
+    include_str!("script/map.js"),
+    include_str!("script/table.js"),
+    include_str!("script/card.js"),
+    include_str!("script/treemap.js"),
+    include_str!("script/parameters.js"),
+    include_str!("script/kernels.js"),
+    include_str!("script/facts.js"),
+    include_str!("script/main.js"),
+);
+
 #[derive(Template)]
 #[template(path = "page.html")]
 struct Page<'a> {
@@ -49,7 +67,7 @@ fn page<T: Serialize>(
         title,
         version: env!("CARGO_PKG_VERSION"),
         style: include_str!("viewer.css"),
-        script: include_str!("viewer.js"),
+        script: SCRIPT,
         lines,
         data: packed(data)?,
     };

@@ -1,0 +1,47 @@
+// Findings and remedies in; the way out and a list to choose from out.
+
+function findingsOf(module) {
+  return data.report.findings.map((finding, at) => ({ finding, view: data.findings[at] }))
+    .filter(({ view }) => view.module === module);
+}
+
+/** Remedies in the order to try, those before done. */
+function wayOut(page) {
+  const way = page.module.way_out;
+  if (!way || way.paths.length === 0) return null;
+  const step = (step) => h("li", {}, h("div", { class: "spread" },
+    h("span", {}, step.action, step.rule ? h("span", { class: "quiet" }, ` (${step.rule})`) : ""),
+    h("span", { class: "saving" }, `${sizeAsXla(step.before_bytes)} → ${step.basis === "at-most" ? "at most " : ""}${sizeAsXla(step.required_bytes_after)}`,
+      step.basis === "even-split" ? " (an even split)" : "",
+      step.recomputed_bytes ? ` (+${size(step.recomputed_bytes)} at most to recompute)` : "")));
+  return h("section", {}, h("h2", {}, "The way out"), way.paths.map((path, at) => [
+    h("p", {}, at > 0 ? "Or: " : "", path.fits ? "with page it fits" : "with page it still does not fit"),
+    h("ol", { class: "path" }, path.steps.map(step))]));
+}
+
+function findingList(page) {
+  page.findingElements = page.found.map(({ finding, view }, at) => findingElement(page, finding, view, at));
+  if (page.found.length === 0) return h("section", {}, h("h2", {}, "Findings"), h("p", { class: "quiet" }, "None."));
+  const notes = page.findingElements.filter((_, at) => page.found[at].finding.level === "note");
+  const first = page.findingElements.filter((element) => !notes.includes(element));
+  const folded = notes.length > 0 && first.length > 0
+    ? h("details", {}, h("summary", {}, plural(notes.length, "note")), notes) : notes;
+  return h("section", {}, h("h2", {}, "Findings"), first, folded);
+}
+
+function findingElement(page, finding, view, at) {
+  const remedies = finding.remedies.length ? finding.remedies : finding.help ? [{ action: finding.help, required_bytes_after: null }] : [];
+  const priced = (remedy) => remedy.required_bytes_after === null ? null
+    : h("span", { class: "saving" }, `${sizeAsXla(finding.required_bytes)} → ${remedy.at_most ? "at most " : ""}${sizeAsXla(remedy.required_bytes_after)}`,
+      remedy.recomputed_bytes ? ` (+${size(remedy.recomputed_bytes)} at most to recompute)` : "");
+  const shows = [view.what_if && "what-if curve", view.buffers.length && plural(view.buffers.length, "buffer")].filter(Boolean);
+  return h("article", { class: `finding ${finding.level}`, id: `finding-${at}` },
+    h("div", { class: "spread" },
+      h("div", {}, h("span", { class: `level ${finding.level}` }, finding.level), h("b", {}, finding.rule), ` ${finding.message}`),
+      h("span", { class: "mono" }, place(finding.source))),
+    finding.details && finding.details.length ? h("pre", {}, finding.details.join("\n")) : null,
+    remedies.map((remedy) => h("div", { class: "spread" }, h("span", {}, h("span", { class: "quiet" }, "try "), remedy.action), priced(remedy))),
+    finding.also_seen ? h("p", { class: "quiet small" }, `also seen here: ${finding.also_seen.join(", ")}`) : null,
+    shows.length ? h("div", { class: "bar-row" },
+      h("button", { type: "button", "aria-pressed": "false", click: () => page.chooseFinding(at) }, `Show ${shows.join(" and ")}`)) : null);
+}

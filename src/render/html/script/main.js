@@ -1,0 +1,61 @@
+// The data block in; the page that the address asks for out.
+
+let data = null;
+const app = document.getElementById("app");
+let current = null;
+
+function themeButton() {
+  const root = document.documentElement;
+  const button = h("button", { type: "button", id: "theme", click: () => {
+    const isDark = getComputedStyle(root).colorScheme === "dark"
+      || (!root.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches);
+    root.dataset.theme = isDark ? "light" : "dark";
+    remember(root.dataset.theme);
+    colours.clear();
+    if (current) current.update();
+  } }, "light / dark");
+  return button;
+}
+
+/** Pages from files may not keep anything: then nothing is kept. */
+function remember(theme) {
+  try { localStorage.setItem("hlolint-theme", theme); } catch { /* not kept */ }
+}
+
+function show() {
+  const modules = data.report.modules;
+  const asked = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : null;
+  const at = asked !== null && asked < modules.length ? asked : modules.length === 1 ? 0 : null;
+  current = at === null ? null : new ModulePage(at);
+  const title = at === null ? "Memory of the program's modules" : modules[at].name;
+  const back = at !== null && modules.length > 1 ? h("a", { href: "#" }, "All modules") : null;
+  const content = current ? current.render() : startPage();
+  app.replaceChildren(h("header", {}, h("b", {}, "hlolint"), back, h("h1", {}, title), h("span", { class: "grow" }), themeButton()),
+    h("main", {}, content.filter(Boolean)));
+  document.title = `${title} · hlolint`;
+  if (current) current.update();
+  window.scrollTo(0, 0);
+}
+
+async function unpack() {
+  const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (c) => c.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return JSON.parse(await new Response(stream).text());
+}
+
+async function main() {
+  try { document.documentElement.dataset.theme = localStorage.getItem("hlolint-theme") || ""; } catch { /* not kept */ }
+  try {
+    data = await unpack();
+    show();
+  } catch (error) {
+    app.replaceChildren(h("p", { class: "notice", role: "alert" }, `The report cannot be shown: ${error.message}`));
+    throw error;
+  }
+  window.addEventListener("hashchange", show);
+  let waiting = 0;
+  window.addEventListener("resize", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => current && current.update()); });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours.clear(); if (current) current.update(); });
+}
+
+main();

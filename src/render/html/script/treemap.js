@@ -1,0 +1,103 @@
+// Buffers alive in; areas by op_name or source line out.
+
+function treeSection(page) {
+  const by = (tree, label) => h("button", { type: "button", "aria-pressed": String(page.tree === tree), click: (event) => {
+    page.tree = tree;
+    for (const other of event.currentTarget.parentElement.children) other.setAttribute("aria-pressed", String(other === event.currentTarget));
+    drawTree(page);
+  } }, label);
+  return h("section", {}, h("div", { class: "bar-row" }, h("h2", {}, "What holds it"),
+    h("span", { role: "group", "aria-label": "Tree by" }, by("op_name", "by op_name"), " ", by("source", "by source line"))),
+  page.treemap, h("p", { class: "quiet small no-print" }, "Choose a part to filter the table above by it."));
+}
+
+function drawTree(page) {
+  const alive = page.alive().filter((buffer) => !page.hidden.has(buffer.view.category));
+  drawTreemap(page.treemap, treeOf(alive, page.tree), (parts) => {
+    page.path = { tree: page.tree, parts };
+    page.table.update();
+    document.getElementById("alive").scrollIntoView({ block: "nearest" });
+  });
+}
+
+function treePath(buffer, tree) {
+  if (tree === "source") {
+    if (!buffer.source) return [buffer.view.category === "parameter" ? "arguments" : "no line", buffer.op_name || nameOf(buffer)];
+    return [buffer.source.file.split("/").pop(), `${place(buffer.source)} ${buffer.source.function || ""}`.trim(), nameOf(buffer)];
+  }
+  if (buffer.view.category === "parameter") return ["arguments", buffer.op_name];
+  const parts = buffer.op_name.split("/").filter(Boolean);
+  return [...(parts.length ? parts : ["no op_name"]), nameOf(buffer)];
+}
+
+function treeOf(buffers, tree) {
+  const root = { parts: [], bytes: 0, children: new Map(), buffer: null };
+  for (const buffer of buffers) {
+    let node = root;
+    node.bytes += buffer.bytes;
+    for (const part of treePath(buffer, tree)) {
+      if (!node.children.has(part)) node.children.set(part, { parts: [...node.parts, part], bytes: 0, children: new Map(), buffer: null });
+      node = node.children.get(part);
+      node.bytes += buffer.bytes;
+      node.buffer = node.buffer && node.buffer.bytes >= buffer.bytes ? node.buffer : buffer;
+    }
+  }
+  return root;
+}
+
+/** Places parts in a rectangle, each row's parts as square as they get. */
+function squarify(parts, box) {
+  const placed = [];
+  let { x, y, w, h: high } = box;
+  let rest = parts.reduce((sum, part) => sum + part.bytes, 0);
+  for (let at = 0; at < parts.length && rest > 0;) {
+    const short = Math.min(w, high);
+    const scale = (w * high) / rest;
+    let [row, sum, worst] = [[], 0, Infinity];
+    while (at + row.length < parts.length) {
+      const next = parts[at + row.length];
+      const total = sum + next.bytes;
+      const thick = (total * scale) / short;
+      const ratios = [...row, next].map((part) => { const long = (part.bytes * scale) / thick; return Math.max(long / thick, thick / long); });
+      const ratio = Math.max(...ratios);
+      if (row.length > 0 && ratio > worst) break;
+      [worst, sum] = [ratio, total];
+      row.push(next);
+    }
+    const thick = (sum * scale) / short;
+    let along = 0;
+    for (const part of row) {
+      const long = (part.bytes * scale) / thick;
+      placed.push(w >= high ? { part, x, y: y + along, w: thick, h: long } : { part, x: x + along, y, w: long, h: thick });
+      along += long;
+    }
+    if (w >= high) { x += thick; w -= thick; } else { y += thick; high -= thick; }
+    rest -= sum;
+    at += row.length;
+  }
+  return placed;
+}
+
+function drawTreemap(element, root, choose) {
+  const MOST = 400;
+  element.replaceChildren();
+  const whole = { x: 0, y: 0, w: element.clientWidth, h: element.clientHeight };
+  const place2 = (node, box) => {
+    const parts = [...node.children.values()].filter((part) => part.bytes > 0).sort((a, b) => b.bytes - a.bytes).slice(0, 60);
+    for (const { part, x, y, w, h: high } of squarify(parts, box)) {
+      if (w < 4 || high < 4 || element.childElementCount >= MOST) continue;
+      let [inner, label] = [part, part.parts[part.parts.length - 1]];
+      while (inner.children.size === 1) {
+        inner = inner.children.values().next().value;
+        label += `/${inner.parts[inner.parts.length - 1]}`;
+      }
+      const isLeaf = inner.children.size === 0 || w < 40 || high < 40;
+      element.append(h("button", { type: "button", class: isLeaf ? "leaf" : null, title: `${inner.parts.join("/")}: ${size(part.bytes)}`,
+        "aria-label": `${inner.parts.join("/")}: ${size(part.bytes)}`, click: () => choose(part.parts),
+        style: { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${high}px`, "--shade": `var(--${part.buffer.view.category})` } },
+      `${size(part.bytes)} ${label}`));
+      if (!isLeaf) place2(inner, { x: x + 4, y: y + 20, w: w - 8, h: high - 24 });
+    }
+  };
+  place2(root, whole);
+}
