@@ -94,3 +94,31 @@ fn output_that_cannot_be_written() {
         assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be written"), "{command}");
     }
 }
+
+/// Many findings alike: a person sees a few and how many there are, and all of them with `--verbose`.
+#[test]
+fn many_findings_alike() {
+    let mut text = String::from(
+        "HloModule m, is_scheduled=true, num_partitions=8\n\nENTRY e {\n  x = bf16[1024,1024]{1,0:T(8,128)(2,1)} parameter(0)\n",
+    );
+    for at in 0..40 {
+        _ = writeln!(
+            text,
+            "  g{at} = bf16[8192,1024]{{1,0:T(8,128)(2,1)}} all-gather(x), channel_id={}, \
+             replica_groups=[1,8]<=[8], dimensions={{0}}, use_global_device_ids=true\n  \
+             k{at} = bf16[1024,1024]{{1,0:T(8,128)(2,1)}} slice(g{at}), slice={{[0:1024], [0:1024]}}",
+            at + 1
+        );
+    }
+    text.push_str("  ROOT r = bf16[1024,1024]{1,0:T(8,128)(2,1)} add(k0, k39)\n}\n");
+    let told = |more: &[&str]| {
+        let arguments = [&["check", "-", "--chip", "v5e"], more].concat();
+        let run = hlolint().args(arguments).write_stdin(text.clone()).assert().success();
+        let out = String::from_utf8_lossy(&run.get_output().stdout).into_owned();
+        (out.matches("note[gather-then-slice]  bf16").count(), out)
+    };
+    let (few, text) = told(&[]);
+    assert_eq!(few, 6, "{text}");
+    assert!(text.contains("34 more note[gather-then-slice]  (all: --verbose)"), "{text}");
+    assert_eq!(told(&["--verbose"]).0, 40);
+}

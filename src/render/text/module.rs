@@ -4,9 +4,13 @@ use super::{Options, finding, peak, way_out};
 use crate::render::style::{self, paint};
 use crate::render::wrap;
 use crate::report::{
-    Finding, ModuleReport, Unit, Verdict, bytes, bytes_as_xla, fine_percent, percent,
+    Finding, Level, ModuleReport, Unit, Verdict, bytes, bytes_as_xla, fine_percent, percent,
 };
+use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// Findings of one rule and level that are told one by one in a module.
+const OF_ONE_RULE: usize = 6;
 
 /// Everything about a module.
 pub(super) fn full(
@@ -32,12 +36,29 @@ pub(super) fn full(
         Some(peak) => peak::alive(out, module, peak, options),
         None => _ = writeln!(out, "peak unknown: not scheduled"),
     }
-    for found in findings {
-        out.push('\n');
-        finding::full(out, found, options);
-    }
+    findings_of(out, findings, options);
     if let Some(found) = module.way_out.as_ref().filter(|_| !findings.is_empty()) {
         way_out::way_out(out, found, options);
+    }
+}
+
+/// The findings in full; of many of one rule and level the first few, the rest as a count.
+fn findings_of(out: &mut String, findings: &[&Finding], options: Options<'_>) {
+    let most = if options.verbose { usize::MAX } else { OF_ONE_RULE };
+    let mut seen: BTreeMap<(Level, &str), usize> = BTreeMap::new();
+    for found in findings {
+        let count = seen.entry((found.level, found.rule)).or_default();
+        *count += 1;
+        if *count <= most {
+            out.push('\n');
+            finding::full(out, found, options);
+        }
+    }
+    for ((level, rule), count) in seen {
+        if let Some(more) = count.checked_sub(most).filter(|&more| more > 0) {
+            let words = format!("{more} more {}[{rule}]  (all: --verbose)", level.as_str());
+            _ = writeln!(out, "\n{}", paint(style::DIM, &words));
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 //! Every buffer of a module, with where it comes from and when it is alive.
 
 use super::Options;
-use crate::lint::{Context, Source, unescape};
+use crate::lint::{Argument, Context, Source, unescape};
 use crate::memory::{Allocation, AllocationKind, LiveRange, ValueId};
+use rustc_hash::FxHashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +101,8 @@ pub struct Buffer {
 /// All buffers that were placed, by allocation and offset.
 pub(super) fn all(context: &Context<'_>, options: Options) -> Vec<Buffer> {
     let profile = context.profile;
+    let arguments: FxHashMap<i64, &Argument> =
+        context.arguments.iter().rev().map(|argument| (argument.number, argument)).collect();
     let mut buffers: Vec<Buffer> = Vec::new();
     for (number, allocation) in profile.allocations.iter().enumerate() {
         let mut by_buffer: Vec<(u32, ValueId)> =
@@ -107,7 +110,13 @@ pub(super) fn all(context: &Context<'_>, options: Options) -> Vec<Buffer> {
         by_buffer.sort_unstable();
         let start = buffers.len();
         for members in by_buffer.chunk_by(|a, b| a.0 == b.0) {
-            buffers.extend(buffer(context, options, allocation, number as u32, members));
+            let mut buffer = buffer(context, options, allocation, number as u32, members);
+            let argument = buffer.as_ref().and_then(|b| arguments.get(&b.parameter?));
+            if let (Some(buffer), Some(argument)) = (&mut buffer, argument) {
+                buffer.op_name.clone_from(&argument.path);
+                buffer.source = None;
+            }
+            buffers.extend(buffer);
         }
         buffers[start..].sort_by_key(|buffer| (buffer.offset_bytes, buffer.start));
     }
@@ -146,7 +155,6 @@ fn buffer(
         Kind::Output if !is_result => Kind::Temporary,
         kind => kind,
     };
-    let argument = context.arguments.iter().find(|argument| Some(argument.number) == parameter);
     let peak = profile.hbm().and_then(|hbm| hbm.peak_point);
     let is_at = |live: LiveRange| peak.is_some_and(|at| live.start <= at && at <= live.end);
     // Values that follow one another in a buffer have names of their own: at the peak it is called by
@@ -170,11 +178,8 @@ fn buffer(
         instruction: module.instruction(instruction).name.to_owned(),
         index,
         opcode: module.opcode(instruction).to_string(),
-        op_name: match argument {
-            Some(argument) => argument.path.clone(),
-            None => named.map(|metadata| unescape(metadata.op_name)).unwrap_or_default(),
-        },
-        source: source.filter(|_| argument.is_none()),
+        op_name: named.map(|metadata| unescape(metadata.op_name)).unwrap_or_default(),
+        source,
         stack: if options.stacks { context.stack(origin) } else { Vec::new() },
         shape,
         bytes: largest.size_bytes,

@@ -158,9 +158,15 @@ impl Details {
 
 fn parameters(context: &Context<'_>, buffers: &[Buffer]) -> Vec<Parameter> {
     let module = context.module;
+    let mut by_number: FxHashMap<i64, Vec<&Buffer>> = FxHashMap::default();
+    for buffer in buffers {
+        if let Some(number) = buffer.parameter {
+            by_number.entry(number).or_default().push(buffer);
+        }
+    }
     let parameter = |argument: &Argument| {
         let id = argument.instruction;
-        let mine = buffers.iter().filter(|buffer| buffer.parameter == Some(argument.number));
+        let mine = by_number.get(&argument.number).map_or(&[][..], Vec::as_slice).iter();
         Parameter {
             number: argument.number,
             path: argument.path.clone(),
