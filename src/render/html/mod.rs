@@ -22,6 +22,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/start.js"),
     include_str!("script/findings.js"),
     include_str!("script/module.js"),
+    include_str!("script/plot.js"),
     include_str!("script/curve.js"),
     include_str!("script/map.js"),
     include_str!("script/table.js"),

@@ -48,20 +48,13 @@ class Chart {
   }
 
   showTip(event) {
-    const { page, tip } = this;
-    const bytes = liveAt(page.curve(), this.hover);
-    tip.textContent = `${page.stepWords(this.hover)} · ${size(bytes)}`;
-    tip.hidden = false;
-    const box = this.canvas.getBoundingClientRect();
-    const x = event.clientX - box.left;
-    tip.style.left = `${Math.max(4, Math.min(x + 14, box.width - tip.offsetWidth - 6))}px`;
-    tip.style.top = `${Math.max(4, event.clientY - box.top - 44)}px`;
+    const { page } = this;
+    showTip(this.tip, this.canvas, event, `${page.stepWords(this.hover)} · ${size(liveAt(page.curve(), this.hover))}`, -44);
   }
 
   draw() {
     const { page } = this;
     if (page.points === 0 || !this.canvas.isConnected) return;
-    const { context, width, height } = prepare(this.canvas, 240);
     const curve = page.curve();
     const whatIf = page.chosenWhatIf();
     const capacity = page.space === 0 ? page.module.hbm.available_bytes : null;
@@ -70,110 +63,24 @@ class Chart {
     if (whatIf) for (const live of whatIf.live) top = Math.max(top, live.bytes);
     const shown = capacity !== null && capacity / 2 <= top ? capacity : null;
     top = Math.max(top, shown || 0) * 1.08;
-    this.left = 74;
-    this.plotWidth = width - this.left - 8;
-    const plotHeight = height - 34;
-    const x = (point) => this.left + (point / page.points) * this.plotWidth;
-    const y = (bytes) => 10 + (1 - bytes / top) * plotHeight;
-    this.axes(context, x, y, top, width);
-    this.area(context, curve, x, y);
-    if (page.showUnpadded && page.space === 0) this.line(context, page.view.unpadded, x, y, colour("quiet"), [4, 3], 1.5);
-    if (whatIf) this.line(context, whatIf.live, x, y, colour("what-if"), [], 3);
-    if (shown !== null) this.capacity(context, y(shown), width, shown);
-    this.marks(context, x, y, height, curve);
+    const plot = new Plot(this.canvas, 240, top);
+    [this.left, this.plotWidth] = [plot.left, plot.wide];
+    plot.axes();
+    plot.area(curve, page.points, colour("accent"));
+    if (page.showUnpadded && page.space === 0) plot.line(page.view.unpadded, page.points, colour("quiet"), [4, 3], 1.5);
+    if (whatIf) plot.line(whatIf.live, page.points, colour("what-if"), [], 3);
+    if (shown !== null) plot.level(shown, `available ${sizeAsXla(shown)}`, colour("error"));
+    this.marks(plot, curve);
     this.describe(curve, whatIf);
   }
 
-  axes(context, x, y, top, width) {
-    const [unit, factor] = unitOf(top);
-    const raw = top / factor / 4;
-    const power = 10 ** Math.floor(Math.log10(raw));
-    const tick = [1, 2, 5, 10].map((step) => step * power).find((step) => step >= raw) || power;
-    context.fillStyle = colour("quiet");
-    context.strokeStyle = colour("line");
-    context.lineWidth = 1;
-    context.textAlign = "right";
-    for (let at = 0; at * factor <= top; at += tick) {
-      const line = Math.round(y(at * factor)) + 0.5;
-      context.beginPath();
-      context.moveTo(this.left, line);
-      context.lineTo(width - 8, line);
-      context.stroke();
-      context.fillText(`${Number(at.toPrecision(4))} ${unit}`, this.left - 6, line + 4);
-    }
-    context.textAlign = "left";
-  }
-
-  path(context, curve, x, y) {
-    context.beginPath();
-    curve.forEach((live, at) => {
-      const end = at + 1 < curve.length ? curve[at + 1].point : this.page.points;
-      if (at === 0) context.moveTo(x(live.point), y(live.bytes));
-      context.lineTo(x(live.point), y(live.bytes));
-      context.lineTo(x(end), y(live.bytes));
-    });
-  }
-
-  area(context, curve, x, y) {
-    this.path(context, curve, x, y);
-    context.strokeStyle = colour("accent");
-    context.lineWidth = 2;
-    context.stroke();
-    context.lineTo(x(this.page.points), y(0));
-    context.lineTo(x(0), y(0));
-    context.globalAlpha = 0.18;
-    context.fillStyle = colour("accent");
-    context.fill();
-    context.globalAlpha = 1;
-  }
-
-  line(context, curve, x, y, style, dash, width) {
-    this.path(context, curve, x, y);
-    context.setLineDash(dash);
-    context.strokeStyle = style;
-    context.lineWidth = width;
-    context.stroke();
-    context.setLineDash([]);
-  }
-
-  capacity(context, at, width, bytes) {
-    context.strokeStyle = colour("error");
-    context.fillStyle = colour("error");
-    context.setLineDash([8, 4]);
-    context.lineWidth = 1.5;
-    context.beginPath();
-    context.moveTo(this.left, at);
-    context.lineTo(width - 8, at);
-    context.stroke();
-    context.setLineDash([]);
-    context.fillText(`available ${sizeAsXla(bytes)}`, this.left + 6, at - 5);
-  }
-
-  marks(context, x, y, height, curve) {
+  marks(plot, curve) {
     const { page } = this;
-    const column = (point, style, dash) => {
-      context.strokeStyle = style;
-      context.lineWidth = 1.5;
-      context.setLineDash(dash);
-      context.beginPath();
-      context.moveTo(x(point + 0.5), 6);
-      context.lineTo(x(point + 0.5), height - 22);
-      context.stroke();
-      context.setLineDash([]);
-    };
-    if (this.hover !== null) column(this.hover, colour("quiet"), [2, 3]);
-    if (page.point !== null) column(page.point, colour("chosen"), []);
+    const at = (point) => (point + 0.5) / page.points;
+    if (this.hover !== null) plot.column(at(this.hover), colour("quiet"), [2, 3]);
+    if (page.point !== null) plot.column(at(page.point), colour("chosen"), []);
     if (page.peak !== null && page.space === 0) {
-      const at = x(page.peak + 0.5);
-      context.fillStyle = colour("error");
-      context.beginPath();
-      context.moveTo(at, height - 22);
-      context.lineTo(at - 6, height - 12);
-      context.lineTo(at + 6, height - 12);
-      context.fill();
-      context.textAlign = at > this.left + this.plotWidth / 2 ? "right" : "left";
-      context.fillText(`peak ${size(liveAt(curve, page.peak))}, step ${page.peak}`, at + (context.textAlign === "right" ? -10 : 10), height - 8);
-      context.textAlign = "left";
+      plot.mark(at(page.peak), `peak ${size(liveAt(curve, page.peak))}, step ${page.peak}`, colour("error"));
     }
   }
 

@@ -15,7 +15,7 @@ function wayOut(page) {
       step.basis === "even-split" ? " (an even split)" : "",
       step.recomputed_bytes ? ` (+${size(step.recomputed_bytes)} at most to recompute)` : "")));
   return h("section", {}, h("h2", {}, "The way out"), way.paths.map((path, at) => [
-    h("p", {}, at > 0 ? "Or: " : "", path.fits ? "with page it fits" : "with page it still does not fit"),
+    h("p", {}, at > 0 ? "Or: " : "", path.fits ? "with this it fits" : "with this it still does not fit"),
     h("ol", { class: "path" }, path.steps.map(step))]));
 }
 

@@ -109,11 +109,8 @@ class AllocationMap {
     this.tip.hidden = !box;
     if (!box) return;
     const { buffer } = box;
-    this.tip.textContent = `${size(buffer.bytes)} ${buffer.instruction} ${buffer.shape.split("{")[0]} ${place(buffer.source)} · steps ${box.x0}–${box.x1 - 1}`;
-    const place2 = this.canvas.getBoundingClientRect();
-    const x = event.clientX - place2.left;
-    this.tip.style.left = `${Math.max(4, Math.min(x + 14, place2.width - this.tip.offsetWidth - 6))}px`;
-    this.tip.style.top = `${Math.max(4, event.clientY - place2.top + 14)}px`;
+    const words = `${size(buffer.bytes)} ${buffer.instruction} ${buffer.shape.split("{")[0]} ${place(buffer.source)} · steps ${box.x0}–${box.x1 - 1}`;
+    showTip(this.tip, this.canvas, event, words, 14);
   }
 
   draw() {
