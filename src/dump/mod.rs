@@ -25,7 +25,7 @@ mod source;
 pub use backend::backend_of;
 pub use diagnostic::Diagnostic;
 pub use missing::{Missing, MissingKind};
-pub use name::{Content, FileName, SideKind, Stage};
+pub use name::{Content, FileName, SideKind, Stage, is_archive};
 pub use program::{Gpu, Program};
 pub use signs::CompilerSigns;
 pub use source::{File, Limits, Source};

@@ -23,6 +23,7 @@ pub mod viewer;
 pub mod vmem;
 pub mod way_out;
 
+pub use crate::dump::is_archive;
 pub use sources::Sources;
 
 pub use crate::config::{Allowance, Unit, bytes, bytes_as_xla, fine_percent, percent, total_bytes};

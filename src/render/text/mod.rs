@@ -95,11 +95,20 @@ pub fn check(report: &CheckReport, options: Options<'_>) -> String {
 /// Where the rest is: every buffer of the worst program.
 fn more(out: &mut String, report: &CheckReport, used: usize, options: Options<'_>) {
     const COMMAND: &str = "All buffers: hlolint report ";
-    let worst = report.modules.first().and_then(|module| module.file.rsplit_once('/'));
-    let directory = worst.map_or(".", |(directory, _)| directory);
-    let length = used + 2 + COMMAND.len() + directory.chars().count();
+    let Some(worst) = report.modules.first() else { return };
+    let place = holder(&worst.file);
+    let length = used + 2 + COMMAND.len() + place.chars().count();
     let gap = if length <= options.width { "  " } else { "\n" };
-    _ = write!(out, "{gap}{COMMAND}{directory}");
+    _ = write!(out, "{gap}{COMMAND}{place}");
+}
+
+/// What to name on a command line to read a text again: its archive, its directory, else itself.
+fn holder(file: &str) -> &str {
+    let mut outer = file.match_indices('!').map(|(at, _)| &file[..at]);
+    outer
+        .find(|path| crate::report::is_archive(path))
+        .or_else(|| file.rsplit_once('/').map(|(directory, _)| directory))
+        .unwrap_or(file)
 }
 
 /// Count and bytes of each rule.
@@ -233,4 +242,22 @@ pub fn diagnostics(diagnostics: &[Diagnostic]) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::holder;
+
+    #[test]
+    fn what_to_name_to_read_a_text_again() {
+        let cases = [
+            ("dump/module.txt", "dump"),
+            ("module.txt", "module.txt"),
+            ("ci/dump.tar.gz!dump/module.txt", "ci/dump.tar.gz"),
+            ("odd!name/module.txt", "odd!name"),
+        ];
+        for (file, expected) in cases {
+            assert_eq!(holder(file), expected);
+        }
+    }
 }
