@@ -94,6 +94,9 @@ pub fn run(args: &SnapshotArgs) -> Result<Exit, String> {
     Ok(Exit::of(&taken.diagnostics, differs, taken.modules.len()))
 }
 
+/// What to do about a file that is no snapshot: it is not overwritten, whatever it is.
+const ANEW: &str = "\n  help: remove it, and run with --update to write it anew";
+
 /// The snapshots of a directory, by name; none where there is no directory yet.
 fn read(directory: &Path) -> Result<Vec<Kept>, String> {
     let cannot = |path: &Path, why: &dyn std::fmt::Display| format!("{}: {why}", path.display());
@@ -110,15 +113,16 @@ fn read(directory: &Path) -> Result<Vec<Kept>, String> {
         }
         let size_bytes = fs::metadata(&path).map_err(|error| cannot(&path, &error))?.len();
         if size_bytes > MOST_BYTES {
-            return Err(cannot(&path, &"no snapshot of hlolint: too large"));
+            return Err(cannot(&path, &format!("no snapshot of hlolint: too large{ANEW}")));
         }
-        let text = fs::read_to_string(&path).map_err(|error| cannot(&path, &error))?;
+        let text =
+            fs::read_to_string(&path).map_err(|error| cannot(&path, &format!("{error}{ANEW}")))?;
         // A checkout may have changed the ends of lines.
         let text = text.replace("\r\n", "\n");
         if text.lines().next() != Some(HEAD) {
             return Err(cannot(
                 &path,
-                &format!("no snapshot of this version: it begins without \"{HEAD}\""),
+                &format!("no snapshot of this version: it begins without \"{HEAD}\"{ANEW}"),
             ));
         }
         kept.push(Kept { file: file.to_owned(), text });
