@@ -25,6 +25,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/plot.js"),
     include_str!("script/curve.js"),
     include_str!("script/map.js"),
+    include_str!("script/rows.js"),
     include_str!("script/table.js"),
     include_str!("script/card.js"),
     include_str!("script/treemap.js"),

@@ -8,7 +8,7 @@ function facts(page) {
 }
 
 function diagnostics() {
-  const all = data.report.diagnostics;
+  const all = (data.report || data.diff).diagnostics;
   if (all.length === 0) return null;
   return h("section", {}, h("h2", {}, "About the input"),
     h("ul", {}, all.map((said) => h("li", {}, `${said.file}: ${said.message}`, said.help ? ` (${said.help})` : ""))));

@@ -17,8 +17,12 @@ function machine(module) {
   return [chip, plural(module.devices, "device"), mesh && `mesh ${mesh}`].filter(Boolean).join(", ");
 }
 
-function splitBar(hbm, thin) {
-  const whole = Math.max(hbm.required_bytes, hbm.total_bytes, 1);
+/** What a bar of its own is as wide as. */
+function wholeOf(hbm) {
+  return Math.max(hbm.required_bytes, hbm.total_bytes, 1);
+}
+
+function splitBar(hbm, thin, whole = wholeOf(hbm)) {
   const parts = SPLIT.filter(([field]) => hbm[field] > 0);
   const words = parts.map(([field, , label]) => `${label} ${size(hbm[field])}`).join(", ");
   const bar = h("div", { class: thin ? "split thin" : "split", role: "img", "aria-label": words, title: words });

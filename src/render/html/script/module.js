@@ -100,10 +100,7 @@ class ModulePage {
       order: (b) => b.start ?? -1, kind: (b) => b.view.category, what: (b) => b.op_name || b.instruction,
       source: (b) => place(b.source),
     }[key];
-    return rows.sort((a, b) => {
-      const [x, y] = [of(a), of(b)];
-      return ((x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1)) || b.bytes - a.bytes || a.id - b.id;
-    });
+    return sorted(rows, of, down, (a, b) => b.bytes - a.bytes || a.id - b.id);
   }
 
   alive() {

@@ -1,0 +1,77 @@
+// A page with rows in; a table that sorts, answers to keys and holds the rows in sight alone, out.
+
+const ROW_HEIGHT = 46;
+
+/** The page has `sort`, gives `rows()`, and is told of a choice with `select(id)`. */
+class Rows {
+  /** Of each head the key to sort by, the word and the style. */
+  constructor(page, label, heads) {
+    this.page = page;
+    this.active = 0;
+    this.heads = heads.map(([key, word, style]) => h("span", { role: "columnheader", class: style || null, "data-key": key },
+      h("button", { type: "button", click: () => this.sortBy(key, style === "number") }, word)));
+    this.body = h("div", { class: "rows", role: "rowgroup" });
+    this.scroller = h("div", { class: "scroller", tabindex: "0", role: "rowgroup", id: "rows", "aria-label": "Buffers; arrow keys move, Enter opens" }, this.body);
+    this.sum = h("p", { class: "small quiet", id: "sum" });
+    this.element = h("div", {}, h("div", { role: "table", "aria-label": label },
+      h("div", { class: "head", role: "row" }, this.heads), this.scroller), this.sum);
+    this.scroller.addEventListener("scroll", () => requestAnimationFrame(() => this.drawRows()));
+    this.scroller.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("beforeprint", () => this.drawRows(60));
+  }
+
+  sortBy(key, isNumber) {
+    const { sort } = this.page;
+    this.page.sort = { key, down: sort.key === key ? !sort.down : isNumber };
+    this.update();
+  }
+
+  key(event) {
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
+    if (event.key === "Enter" && this.rows[this.active]) this.page.select(this.rows[this.active].id);
+    else if (event.key in moves) {
+      this.active = Math.min(this.rows.length - 1, Math.max(0, this.active + moves[event.key]));
+      const [top, view] = [this.active * ROW_HEIGHT, this.scroller];
+      if (top < view.scrollTop) view.scrollTop = top;
+      if (top + ROW_HEIGHT > view.scrollTop + view.clientHeight) view.scrollTop = top + ROW_HEIGHT - view.clientHeight;
+      this.drawRows();
+    } else return;
+    event.preventDefault();
+  }
+
+  update() {
+    const { sort } = this.page;
+    this.rows = this.page.rows();
+    this.active = Math.min(this.active, Math.max(0, this.rows.length - 1));
+    for (const head of this.heads) {
+      const isKey = head.dataset.key === sort.key;
+      head.setAttribute("aria-sort", isKey ? (sort.down ? "descending" : "ascending") : "none");
+      const button = head.firstChild;
+      button.textContent = button.textContent.replace(/ [▲▼]$/, "") + (isKey ? (sort.down ? " ▼" : " ▲") : "");
+    }
+    this.body.style.height = `${this.rows.length * ROW_HEIGHT}px`;
+    this.drawRows();
+  }
+
+  /** Only the rows in sight are in the page. */
+  drawRows(most) {
+    const first = most ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - 3);
+    const last = Math.min(this.rows.length, most || first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 6);
+    this.body.replaceChildren(...this.rows.slice(first, last).map((row, at) => this.row(row, first + at)));
+    this.scroller.setAttribute("aria-activedescendant", `row-${this.active}`);
+  }
+
+  row(row, at) {
+    const isActive = at === this.active && document.activeElement === this.scroller;
+    return h("div", { class: `row${row.id === this.page.selected || isActive ? " active" : ""}`, role: "row", id: `row-${at}`,
+      style: { top: `${at * ROW_HEIGHT}px` }, click: () => { this.active = at; this.page.select(row.id); } }, this.cells(row));
+  }
+}
+
+/** Rows by what a key says of them; equal ones in the order that `otherwise` gives. */
+function sorted(rows, of, down, otherwise) {
+  return rows.sort((a, b) => {
+    const [x, y] = [of(a), of(b)];
+    return ((x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1)) || otherwise(a, b);
+  });
+}
