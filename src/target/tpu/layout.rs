@@ -6,7 +6,7 @@ use crate::hlo::{ArrayShape, Layout, Tile};
 use crate::target::policy::element_bits;
 use smallvec::{SmallVec, smallvec};
 
-/// The array with its default layout; the memory space stays. Unchanged where the rule does not know
+/// The array with its default layout (types of two bits: s2 and u2 of six shapes on v5e, libtpu 0.0.52); the memory space stays. Unchanged where the rule does not know
 /// the element type (64 bits and more) or there is nothing to lay out.
 pub fn default_layout(array: &ArrayShape) -> ArrayShape {
     let bits = element_bits(array).unwrap_or(0);
@@ -20,7 +20,7 @@ pub fn default_layout(array: &ArrayShape) -> ArrayShape {
         0 => laid_out(array, smallvec![], smallvec![tile(&[128 * packed])], bits),
         1 => {
             let size = array.dimensions[0].size.clamp(1, 1024).next_power_of_two();
-            let mut tiles = smallvec![tile(&[size.clamp(128 * packed, 1024)])];
+            let mut tiles = smallvec![tile(&[size.max(128 * packed)])];
             if packed > 1 {
                 tiles.push(tile(&[128]));
                 tiles.push(tile(&[packed, 1]));
@@ -61,7 +61,7 @@ fn sublanes(rows: u64, packed: u64) -> u64 {
     if packed >= 4 && rows != 0 && rows.is_multiple_of(large) {
         large
     } else {
-        rows.clamp(1, 8).next_power_of_two().max(packed).min(8)
+        rows.clamp(1, 8).next_power_of_two().max(packed).min(packed.max(8))
     }
 }
 
@@ -79,7 +79,7 @@ fn laid_out(
         minor_to_major,
         tiles,
         tail_padding_alignment_in_elements: 1,
-        element_size_in_bits: if bits == 4 { 4 } else { 0 },
+        element_size_in_bits: if bits < 8 { bits as i64 } else { 0 },
         memory_space: array.memory_space(),
         ..Layout::default()
     };
@@ -141,8 +141,11 @@ mod tests {
                      bf16\t1,1\t1,0\t(2,128)(2,1)\t512\n\
                      f32\t128,64\t0,1\t(8,128)\t32768\n\
                      f32\t1000,1000\t1,0\t(8,128)\t4096000\n\
-                     f32\t18000000,3\t0,1\t(4,128)\t288000000\n";
-        assert_eq!(misses(table), (Vec::new(), 6));
+                     f32\t18000000,3\t0,1\t(4,128)\t288000000\n\
+                     s2\t1\t0\t(2048)(128)(16,1)\t512\n\
+                     s2\t24,256\t1,0\t(16,128)(16,1)\t2048\n\
+                     s2\t128,256\t1,0\t(128,128)(16,1)\t8192\n";
+        assert_eq!(misses(table), (Vec::new(), 9));
     }
 
     /// The whole table of measured layouts, if a file is given.
