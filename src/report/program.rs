@@ -12,6 +12,7 @@ use crate::memory::{Analysis, Exactness, MemoryProfile};
 use crate::target::tpu::mosaic::{Kernels, Records};
 use crate::target::{Backend, Policy, gpu};
 use crate::text::{self, Strictness};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What came of one program.
 #[derive(Debug)]
@@ -24,13 +25,51 @@ pub struct Outcome<T> {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Runs the pipeline over one program; `then` sees the analyses and findings before they are gone.
+impl<T> Outcome<T> {
+    const fn nothing() -> Outcome<T> {
+        Outcome { module: None, findings: Vec::new(), diagnostics: Vec::new() }
+    }
+}
+
+/// Runs the pipeline over one program; `then` sees the analyses and findings before they are gone. A
+/// fault of ours costs the program that met it and no other.
 pub fn analyse<T>(
     program: &Program,
     settings: &Settings,
     then: impl Fn(&Context<'_>, &[Finding]) -> T,
 ) -> Outcome<T> {
-    let mut outcome = Outcome { module: None, findings: Vec::new(), diagnostics: Vec::new() };
+    let file = program.text.label();
+    or_fault(file, || pipeline(program, settings, then)).unwrap_or_else(|fault| {
+        let mut outcome = Outcome::nothing();
+        outcome.diagnostics.push(*fault);
+        outcome
+    })
+}
+
+/// What a work gives, or what to tell the user where it panics.
+fn or_fault<R>(file: &str, work: impl FnOnce() -> R) -> Result<R, Box<Diagnostic>> {
+    // Nothing that the work has begun is looked at behind a panic.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+        Box::new(Diagnostic {
+            failed: true,
+            file: file.to_owned(),
+            line: None,
+            column: None,
+            message:
+                "not analysed: hlolint itself failed here, the other programs are not concerned"
+                    .to_owned(),
+            help: "report this text, with the message above".to_owned(),
+            excerpt: None,
+        })
+    })
+}
+
+fn pipeline<T>(
+    program: &Program,
+    settings: &Settings,
+    then: impl Fn(&Context<'_>, &[Finding]) -> T,
+) -> Outcome<T> {
+    let mut outcome = Outcome::nothing();
     let Some(module) = read(&program.text, &mut outcome.diagnostics) else { return outcome };
     let before = program
         .before_optimizations
@@ -280,4 +319,16 @@ fn peak(context: &Context<'_>) -> Option<Peak> {
         alive,
         largest,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::or_fault;
+
+    #[test]
+    fn a_fault_of_ours_is_told() {
+        assert_eq!(or_fault("f.txt", || 1).ok(), Some(1));
+        let fault = or_fault("f.txt", || panic!("met")).expect_err("a panic");
+        assert!(fault.failed && fault.file == "f.txt" && fault.message.contains("hlolint itself"));
+    }
 }
