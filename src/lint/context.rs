@@ -329,6 +329,11 @@ impl<'a> Context<'a> {
         self.questions.renew();
     }
 
+    /// The rule asks no more: remedies get no figures until another rule begins.
+    pub(super) fn stop_asking(&self) {
+        self.questions.stop();
+    }
+
     /// HBM bytes that the program needs after some edits; `None` where the model cannot tell, or the
     /// rule has asked too often for so large a program.
     pub fn required_after(&self, edits: &[Edit]) -> Option<u64> {
@@ -339,19 +344,21 @@ impl<'a> Context<'a> {
         profile.hbm().map(|hbm| hbm.required_bytes.saturating_add(self.sparsecore_bytes()))
     }
 
-    /// A remedy with what the program needs after some edits; `None` where the model cannot tell or
-    /// it saves nothing. `at_most`: what else shrinks is the compiler's business.
+    /// A remedy with what the program needs after some edits; `None` where it saves nothing. Where the
+    /// model cannot tell, or the rule has asked too often, it has no figure: it may save all the same.
+    /// `at_most`: what else shrinks is the compiler's business.
     pub fn priced(
         &self,
         action: impl Into<String>,
         edits: Vec<Edit>,
         at_most: bool,
     ) -> Option<Remedy> {
-        let after = self.required_after(&edits)?;
-        (after < self.hbm().required_bytes).then(|| Remedy {
+        let after = self.required_after(&edits);
+        let saves = after.is_none_or(|after| after < self.hbm().required_bytes);
+        saves.then(|| Remedy {
             action: action.into(),
-            required_bytes_after: Some(after),
-            at_most,
+            required_bytes_after: after,
+            at_most: at_most && after.is_some(),
             recomputed_bytes: None,
             edits,
         })

@@ -24,6 +24,7 @@ mod questions;
 mod readers;
 mod recompute;
 mod registry;
+mod rest;
 mod rule;
 pub mod rules;
 mod sharding;

@@ -24,6 +24,11 @@ impl Questions {
         self.asked.set(0);
     }
 
+    /// Nothing more is asked until another rule begins.
+    pub(super) fn stop(&self) {
+        self.asked.set(u64::MAX);
+    }
+
     /// Whether one more may be asked; it counts.
     pub(super) fn may_ask(&self, profile: &MemoryProfile) -> bool {
         let cost = *self.cost.get_or_init(|| packing_cost(profile));
@@ -87,5 +92,7 @@ mod tests {
         assert_eq!(asked, most);
         questions.renew();
         assert!(questions.may_ask(&profile));
+        questions.stop();
+        assert!(!questions.may_ask(&profile));
     }
 }

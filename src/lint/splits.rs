@@ -129,7 +129,8 @@ pub(super) struct State<'s, 'c> {
     pub(super) kept: Vec<&'s Array<'c>>,
 }
 
-/// A remedy with what the program needs at most; `None` where it may save nothing.
+/// A remedy with what the program needs at most, where that can be told; `None` where it may save
+/// nothing.
 pub(super) fn priced(
     context: &Context<'_>,
     state: &State<'_, '_>,
@@ -139,7 +140,7 @@ pub(super) fn priced(
     let arrays = || state.parameters.iter().chain(&state.optimizer);
     let edits = arrays().map(|array| array.shrunk(context, split.ways)).collect();
     let mut remedy = context.priced(action, edits, true)?;
-    let packed = remedy.required_bytes_after?;
+    let Some(packed) = remedy.required_bytes_after else { return Some(remedy) };
     let bound = if split.batch_ways > 1 {
         let gathered = state.parameters.iter().map(|array| array.used_bytes(context));
         let gathered = total_bytes(gathered) / (split.ways / split.batch_ways).max(1);

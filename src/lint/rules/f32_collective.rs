@@ -3,8 +3,10 @@
 use crate::config::bytes;
 use crate::hlo::{ElementType, InstructionId, Opcode};
 use crate::lint::readers::{element_type, is_narrowing, readers};
+use crate::lint::rest::push_most;
 use crate::lint::{Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Source};
-use crate::memory::Edit;
+use crate::memory::{Edit, ValueId};
+use std::cmp::Reverse;
 
 /// See [`META`].
 pub struct F32Collective;
@@ -32,8 +34,9 @@ References: E1000, 3.A (bf16 for large tensors).",
     reference: Reference { code: "E1000", section: "3.A, bf16 for large tensors" },
 };
 
-/// How many collectives are priced: each runs the memory analysis again.
-const QUESTIONS: usize = 8;
+/// How many collectives are reported one by one, the largest first: each is priced by a run of the
+/// model.
+const MOST: usize = 8;
 
 impl Rule for F32Collective {
     fn meta(&self) -> &'static Meta {
@@ -42,12 +45,12 @@ impl Rule for F32Collective {
 
     fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>) {
         let gathered = context.module.ids().filter(|&id| is_f32_collective(context, id));
-        let mut questions = QUESTIONS;
-        for id in gathered {
-            if let Some(finding) = report(context, id, &mut questions) {
-                context.push(findings, &META, finding);
-            }
-        }
+        let mut found: Vec<Collective> =
+            gathered.filter_map(|id| collective(context, id)).collect();
+        found.sort_by_key(|one| (Reverse(context.profile.value(one.value).size_bytes), one.id));
+        push_most(context, &META, findings, (MOST, "arrays gathered in f32"), &found, |one| {
+            report(context, one)
+        });
     }
 }
 
@@ -69,15 +72,32 @@ fn is_f32_collective(context: &Context<'_>, id: InstructionId) -> bool {
     is_collective && element_type(context, id) == Some(ElementType::F32)
 }
 
-fn report(context: &Context<'_>, id: InstructionId, questions: &mut usize) -> Option<Finding> {
-    let value = context.profile.value(context.value_at(id)?);
-    let wasted = value.size_bytes / 2;
-    if value.memory_space != 0 || wasted < context.min_bytes(&META) {
+/// A large f32 result of a collective that is read narrow and wide.
+struct Collective {
+    id: InstructionId,
+    value: ValueId,
+    /// What converts it to 16 bits.
+    narrow: InstructionId,
+    /// What reads it in f32.
+    wide: InstructionId,
+}
+
+fn collective(context: &Context<'_>, id: InstructionId) -> Option<Collective> {
+    let value_id = context.value_at(id)?;
+    let value = context.profile.value(value_id);
+    if value.memory_space != 0 || value.size_bytes / 2 < context.min_bytes(&META) {
         return None;
     }
     let readers = readers(context, id)?;
     let narrow = readers.iter().copied().find(|&user| is_narrowing(context, user))?;
     let wide = readers.iter().copied().find(|&user| !is_narrowing(context, user))?;
+    Some(Collective { id, value: value_id, narrow, wide })
+}
+
+fn report(context: &Context<'_>, found: &Collective) -> Option<Finding> {
+    let &Collective { id, narrow, wide, .. } = found;
+    let value = context.profile.value(found.value);
+    let wasted = value.size_bytes / 2;
     let mut finding = context.finding(&META, Some(id));
     let shape = context.shape_text(value.shape);
     finding.message = format!("{shape} of {} is gathered in f32", bytes(value.size_bytes));
@@ -100,8 +120,7 @@ fn report(context: &Context<'_>, id: InstructionId, questions: &mut usize) -> Op
         .or_else(|| narrow_source.map(|source| Source { inferred: true, ..source }));
     let action = "convert before the gather, compute what needs f32 from the shards";
     let edits = vec![Edit::Shrink { buffer: value.buffer, bytes: wasted }];
-    let priced = (*questions > 0).then(|| context.priced(action, edits, false)).flatten();
-    *questions = questions.saturating_sub(1);
+    let priced = context.priced(action, edits, false);
     finding.remedies = vec![priced.unwrap_or_else(|| Remedy::new(action))];
     Some(finding)
 }

@@ -1,9 +1,10 @@
 //! `large-constant`.
 
-use crate::config::{bytes, total_bytes};
+use crate::config::bytes;
 use crate::graph::ComputationKind;
 use crate::hlo::{InstructionId, Module, Opcode};
 use crate::lint::readers::inside;
+use crate::lint::rest::push_most;
 use crate::lint::{
     Confidence, Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Source,
 };
@@ -52,20 +53,9 @@ impl Rule for LargeConstant {
     fn check(&self, context: &Context<'_>, findings: &mut Vec<Finding>) {
         let mut large: Vec<Large> = constants(context).collect();
         large.sort_by_key(|large| (Reverse(large.size_bytes), large.instruction));
-        let (shown, rest) = large.split_at(large.len().min(MOST));
-        for large in shown {
-            let finding = report(context, large);
-            context.push(findings, &META, finding);
-        }
-        if let Some(first) = rest.first() {
-            let mut finding = report(context, first);
-            let total = total_bytes(rest.iter().map(|large| large.size_bytes));
-            finding.message = format!("{} more constants, {}", rest.len(), bytes(total));
-            finding.bytes = total;
-            finding.buffers = rest.iter().filter_map(|large| large.buffer).collect();
-            finding.remedies.iter_mut().for_each(|remedy| remedy.required_bytes_after = None);
-            context.push(findings, &META, finding);
-        }
+        push_most(context, &META, findings, (MOST, "constants"), &large, |large| {
+            Some(report(context, large))
+        });
     }
 }
 

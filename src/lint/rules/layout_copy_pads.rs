@@ -4,6 +4,7 @@ use crate::config::bytes;
 use crate::hlo::{InstructionId, Opcode};
 use crate::lint::held::{Held, Together, at_peak, held};
 use crate::lint::padding::{layout_text, packed_text, pads_text};
+use crate::lint::rest::push_most;
 use crate::lint::rules::tile_padding::kernel_at;
 use crate::lint::{Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Threshold};
 use crate::memory::{Edit, Exactness};
@@ -39,7 +40,7 @@ References: E1000, scenario 3.C (padding and alignment).",
     reference: Reference { code: "E1000", section: "3.C, padding and alignment" },
 };
 
-/// How many pairs of layouts are reported: each is priced by a run of the model.
+/// How many pairs of layouts are reported one by one: each is priced by a run of the model.
 const MOST: usize = 4;
 
 impl Rule for LayoutCopyPads {
@@ -55,11 +56,10 @@ impl Rule for LayoutCopyPads {
             let from = relayout(context, &held)?;
             Some(((context.module.instruction(from).shape, held.shape), held))
         });
-        for group in at_peak(context, &META, copies, Together::wasted_bytes).iter().take(MOST) {
-            if let Some(finding) = report(context, group) {
-                context.push(findings, &META, finding);
-            }
-        }
+        let groups = at_peak(context, &META, copies, Together::wasted_bytes);
+        push_most(context, &META, findings, (MOST, "padded copies"), &groups, |group| {
+            report(context, group)
+        });
     }
 }
 

@@ -4,6 +4,7 @@ use crate::config::bytes;
 use crate::graph::{Loop, Repetition, is_elementwise_on};
 use crate::hlo::{InstructionId, Opcode};
 use crate::lint::recompute::is_worth_a_word;
+use crate::lint::rest::push_most;
 use crate::lint::{Confidence, Context, Finding, Kind, Level, Meta, Reference, Rule};
 use crate::memory::{BufferId, Edit, Value, ValueId};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -36,8 +37,8 @@ References: E1000, scenario 3 (the sum is too large).",
     },
 };
 
-/// How many copies of a program are priced: each one runs the memory analysis again.
-const QUESTIONS: usize = 8;
+/// How many copies are reported one by one: each is priced by a run of the model.
+const MOST: usize = 8;
 
 impl Rule for LoopCopy {
     fn meta(&self) -> &'static Meta {
@@ -49,12 +50,13 @@ impl Rule for LoopCopy {
             context.graph.loops().iter().flat_map(|around| copies(context, around)).collect();
         copies.sort_by_key(|copied| (std::cmp::Reverse(copied.size_bytes), copied.copy));
         let mut seen = FxHashSet::default();
-        copies.retain(|copied| seen.insert(context.profile.value(copied.second).buffer));
-        for copied in copies.iter().take(QUESTIONS) {
-            if let Some(finding) = report(context, copied) {
-                context.push(findings, &META, finding);
-            }
-        }
+        copies.retain(|copied| {
+            let second = context.profile.value(copied.second);
+            context.is_alive_at_peak(second) && seen.insert(second.buffer)
+        });
+        push_most(context, &META, findings, (MOST, "copies in loops"), &copies, |copied| {
+            report(context, copied)
+        });
     }
 }
 
@@ -173,9 +175,6 @@ fn is_in(context: &Context<'_>, id: InstructionId, buffer: BufferId) -> bool {
 
 fn report(context: &Context<'_>, copied: &Copied<'_>) -> Option<Finding> {
     let second = context.profile.value(copied.second);
-    if !context.is_alive_at_peak(second) {
-        return None;
-    }
     let remedy = context.priced(
         "two steps an iteration, or no use of the old value after its update",
         vec![Edit::Remove(second.buffer)],

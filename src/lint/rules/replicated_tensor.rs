@@ -3,6 +3,7 @@
 use crate::config::{Unit, bytes, total_bytes};
 use crate::hlo::{ArrayShape, InstructionId, Module};
 use crate::lint::gathers::{over_capacity, sliced};
+use crate::lint::rest::push_most;
 use crate::lint::rules::gather_over_capacity;
 use crate::lint::sharding::{axes_by_dimension, best_split_bytes};
 use crate::lint::splits::{Array, Split, State, priced, split_over, splits};
@@ -472,6 +473,7 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
     };
     // One operation can stand in several layouts: the largest speaks for all.
     let mut reported: FxHashSet<&str> = FxHashSet::default();
+    let mut found: Vec<(ValueId, &str)> = Vec::new();
     let suspects = context.composition.groups.iter().filter(|group| {
         !matches!(group.cause, Cause::Argument | Cause::Gradient | Cause::ArgumentCopy)
     });
@@ -482,7 +484,7 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let dimensions =
             context.module.shapes.get(value.shape).array().map(|array| &array.dimensions);
         if op_name.is_empty()
-            || reported.len() >= MOST
+            || reported.len() >= LOOKED_AT
             || reported.contains(op_name)
             || !is_whole(id, op_name)
             || !context.is_material(&META, value.size_bytes)
@@ -493,12 +495,19 @@ fn intermediates(context: &Context<'_>, findings: &mut Vec<Finding>) {
             continue;
         }
         reported.insert(op_name);
-        context.push(findings, &META, intermediate(context, id, op_name, &is_whole));
+        found.push((id, op_name));
     }
+    let what = "intermediates, whole on each device";
+    push_most(context, &META, findings, (MOST, what), &found, |&(id, op_name)| {
+        Some(intermediate(context, id, op_name, &is_whole))
+    });
 }
 
-/// The most intermediates that are reported: the largest come first.
+/// How many intermediates are reported one by one, the largest first.
 const MOST: usize = 8;
+
+/// How many intermediates are looked at: for each one all values are.
+const LOOKED_AT: usize = 64;
 
 /// The buffers that the rules about gathers speak of.
 fn of_gathers(context: &Context<'_>) -> FxHashSet<BufferId> {
@@ -558,7 +567,7 @@ fn intermediate(
         context.priced(action, edits.collect(), true)
     });
     finding.remedies = priced.collect();
-    finding.remedies.sort_by_key(|remedy| remedy.required_bytes_after);
+    finding.remedies.sort_by_key(|remedy| remedy.required_bytes_after.unwrap_or(u64::MAX));
     finding.remedies.truncate(2);
     if finding.remedies.is_empty() {
         finding.remedies.push(Remedy::new(

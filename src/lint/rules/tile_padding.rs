@@ -4,6 +4,7 @@ use crate::config::{bytes, total_bytes};
 use crate::hlo::{ArrayShape, InstructionId, Opcode, ShapeId};
 use crate::lint::held::{Held, Together, at_peak, finding_about, held};
 use crate::lint::padding::{packed_text, pads, pads_text, row_major_text, smaller_layout};
+use crate::lint::rest::push_most;
 use crate::lint::stacked::stacked;
 use crate::lint::{
     Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Source, Threshold,
@@ -52,7 +53,8 @@ References: E1000, scenario 3.C (padding and alignment).",
     reference: Reference { code: "E1000", section: "3.C, padding and alignment" },
 };
 
-/// How many shapes are reported, those that lose most first: each is priced by a run of the model.
+/// How many shapes are reported one by one, those that lose most first: each is priced by a run of
+/// the model.
 const MOST: usize = 6;
 
 impl Rule for TilePadding {
@@ -78,11 +80,9 @@ impl Rule for TilePadding {
         let shapes = own.map(|held| (held.shape, *held));
         let groups = at_peak(context, &META, shapes, Together::wasted_bytes);
         let is_the_story = is_the_story(context, &groups);
-        for group in groups.iter().take(MOST) {
-            if let Some(finding) = report(context, group, &padded, is_the_story) {
-                context.push(findings, &META, finding);
-            }
-        }
+        push_most(context, &META, findings, (MOST, "padded shapes"), &groups, |group| {
+            report(context, group, &padded, is_the_story)
+        });
     }
 }
 
