@@ -6,13 +6,10 @@
 mod support;
 
 use assert_cmd::Command;
-use base64::Engine;
-use base64::prelude::BASE64_STANDARD;
-use flate2::read::GzDecoder;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use support::page::{data, evil_text, holds_no_markup_of, needs_nothing_else};
 use support::{fixtures, folders, root};
 
 fn report(arguments: &[&str]) -> String {
@@ -24,15 +21,6 @@ fn report(arguments: &[&str]) -> String {
 
 fn page(path: &str) -> String {
     report(&[path, "--format", "html"])
-}
-
-/// What the page's data block holds.
-fn data(page: &str) -> Value {
-    let (_, rest) = page.split_once("id=\"data\">").unwrap();
-    let packed = BASE64_STANDARD.decode(rest.split_once("</script>").unwrap().0).unwrap();
-    let mut json = String::new();
-    GzDecoder::new(packed.as_slice()).read_to_string(&mut json).unwrap();
-    serde_json::from_str(&json).unwrap()
 }
 
 #[test]
@@ -101,34 +89,17 @@ fn a_finding_has_its_buffers_and_its_curve() {
     assert!(highest(&what_if["live"]) < highest(&module["live"]));
 }
 
-/// The text of a dump that writes markup wherever it names something.
 #[test]
 fn what_a_dump_says_is_never_markup() {
-    let evil = "</script><script>document.title='hurt'</script><img src=x onerror=alert(1)>";
-    let text = format!(
-        "HloModule jit_evil, is_scheduled=true\n\nENTRY %main (x: f32[1024,1024]) -> f32[1024,1024] {{\n  \
-         %x = f32[1024,1024]{{1,0}} parameter(0), metadata={{op_name=\"{evil}\"}}\n  \
-         %y = f32[1024,1024]{{1,0}} add(%x, %x), metadata={{op_name=\"{evil}\" source_file=\"{evil}\" source_line=3}}\n  \
-         ROOT %z = f32[1024,1024]{{1,0}} negate(%y), metadata={{op_name=\"{evil}\"}}\n}}\n"
-    );
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("evil.txt");
-    fs::write(&path, text).unwrap();
-    let page = page(path.to_str().unwrap());
-    assert_eq!(page.matches("<script").count(), 2, "one block of data, one script");
-    assert!(!page.contains("hurt") && !page.contains("onerror"));
-    assert!(data(&page).to_string().contains("hurt"), "the name is there, packed");
+    fs::write(&path, evil_text("1024,1024")).unwrap();
+    holds_no_markup_of(&page(path.to_str().unwrap()));
 }
 
-/// Nothing is fetched; the policy of the page would not let it.
 #[test]
-fn the_page_needs_nothing_else() {
-    let page = page("testdata/dumps/two_modules");
-    for reference in ["http:", "https:", "url(", "@import", "src=", "<link", "import(", "fetch("] {
-        assert!(!page.contains(reference), "{reference}");
-    }
-    assert!(page.contains("default-src 'none'"));
-    assert!(!page.contains("innerHTML"));
+fn the_page_needs_nothing_but_itself() {
+    needs_nothing_else(&page("testdata/dumps/two_modules"));
 }
 
 /// A train step's page stays far below what an attachment may have.
@@ -202,7 +173,8 @@ fn contrast_is_that_of_wcag_aa() {
                 assert!(ratio >= 4.5, "{theme}: {name} on {ground} has {ratio:.2}:1");
             }
         }
-        for name in CATEGORIES.iter().chain(&["what-if", "chosen", "accent", "error"]) {
+        for name in CATEGORIES.iter().chain(&["what-if", "chosen", "accent", "error", "old", "new"])
+        {
             let ratio = contrast(palette[*name], palette["page"]);
             assert!(ratio >= 3.0, "{theme}: {name} has {ratio:.2}:1");
         }
@@ -260,15 +232,17 @@ fn categories_differ_for_every_eye() {
     const LEAST: f64 = 15.0;
     for (palette, theme) in palettes().iter().zip(["light", "dark"]) {
         for (eye, matrix) in EYES {
-            for (at, first) in CATEGORIES.iter().enumerate() {
-                for second in &CATEGORIES[at + 1..] {
-                    let (a, b) = (lab(palette[*first], matrix), lab(palette[*second], matrix));
-                    let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
-                    assert!(
-                        apart >= LEAST,
-                        "{theme}, {eye}: {first} and {second} are {apart:.1} apart"
-                    );
-                }
+            let categories = CATEGORIES.iter().enumerate();
+            let pairs = categories.flat_map(|(at, first)| {
+                CATEGORIES[at + 1..].iter().map(move |other| (first, other))
+            });
+            for (first, second) in pairs.chain([(&"old", &"new")]) {
+                let (a, b) = (lab(palette[*first], matrix), lab(palette[*second], matrix));
+                let apart = a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt();
+                assert!(
+                    apart >= LEAST,
+                    "{theme}, {eye}: {first} and {second} are {apart:.1} apart"
+                );
             }
         }
     }

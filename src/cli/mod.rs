@@ -18,6 +18,7 @@ mod report;
 mod rules;
 mod select;
 mod snapshot;
+mod target;
 mod triage;
 mod verify;
 mod vmem;

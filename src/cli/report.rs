@@ -3,12 +3,12 @@
 use super::config::ConfigFile;
 use super::exit::Exit;
 use super::select::{Machine, Programs};
+use super::target::Target;
 use super::{output, progress};
 use crate::render;
 use crate::report::report::{self, Report};
 use crate::report::viewer;
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 /// Arguments of `hlolint report`.
 #[derive(Debug, Args)]
@@ -49,14 +49,8 @@ pub struct ReportArgs {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 
-    /// The file to write; the output stream where none is named. Files are written whole or not at
-    /// all.
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-
-    /// Open the page in the browser (--format html); without --output it is a temporary file.
-    #[arg(long)]
-    open: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -94,9 +88,7 @@ fn rows(text: &str) -> Result<Rows, String> {
 
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<Exit, String> {
-    if args.open && args.format != Format::Html {
-        return Err("--open: only a page can be opened; add --format html".to_owned());
-    }
+    args.target.check(args.format == Format::Html)?;
     let settings = args.machine.over(args.config.load()?.file.settings);
     let dump = args.programs.open()?;
     let progress = progress::bar(dump.programs.len(), "programs");
@@ -106,19 +98,13 @@ pub fn run(args: &ReportArgs) -> Result<Exit, String> {
         progress.finish_and_clear();
         output::eprint(&render::text::diagnostics(&viewer.report.diagnostics));
         let page = render::html::report(&viewer).map_err(|error| error.to_string())?;
-        output::page(&page, args.output.as_deref(), args.open)?;
+        args.target.page(&page)?;
         return Ok(Exit::of(&viewer.report.diagnostics, false, viewer.report.modules.len()));
     }
     let report = report::report(&dump, &settings, report::Options { stacks: args.stack }, &done);
     progress.finish_and_clear();
     output::eprint(&render::text::diagnostics(&report.diagnostics));
-    let text = args.text(&report)?;
-    match &args.output {
-        Some(file) => {
-            output::write_file(file, &anstream::adapter::strip_str(&text).to_string())?;
-        }
-        None => output::print(&text),
-    }
+    args.target.text(&args.text(&report)?)?;
     Ok(Exit::of(&report.diagnostics, false, report.modules.len()))
 }
 

@@ -37,12 +37,14 @@ pub struct Equal {
     pub alive: u64,
     /// The line that computes the first of them.
     pub source: Option<Source>,
+    /// Which of the module's buffers they are, by position.
+    pub members: Vec<usize>,
 }
 
 /// Equal buffers of a module, by key.
 pub fn equal(buffers: &[Buffer]) -> Vec<Equal> {
     let mut by_key: BTreeMap<Key, Equal> = BTreeMap::new();
-    for buffer in buffers {
+    for (at, buffer) in buffers.iter().enumerate() {
         let key = Key {
             kind: buffer.kind,
             is_donated: buffer.is_donated,
@@ -58,8 +60,10 @@ pub fn equal(buffers: &[Buffer]) -> Vec<Equal> {
             unpadded_bytes: 0,
             alive: 0,
             source: None,
+            members: Vec::new(),
         });
         equal.count += 1;
+        equal.members.push(at);
         equal.bytes = equal.bytes.saturating_add(buffer.bytes);
         equal.unpadded_bytes = equal.unpadded_bytes.saturating_add(buffer.unpadded_bytes);
         equal.alive += u64::from(buffer.is_alive_at_peak);

@@ -3,6 +3,7 @@
 // A helper of a test fails by panicking; not every test uses every helper.
 #![allow(clippy::unwrap_used, clippy::panic, dead_code)]
 
+pub mod page;
 pub mod renumber;
 
 use hlolint::config::{self, Settings};

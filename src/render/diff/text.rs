@@ -74,6 +74,11 @@ fn one(out: &mut String, module: &ModuleDiff) {
     _ = writeln!(out, "{}{was}", paint(style::HEADING, &module.name));
     verdict_line(out, module);
     table(out, module);
+    if module.hbm.peak_live.is_none() {
+        out.push_str(
+            "\nNot both sides have a schedule: their buffers are not known and not compared.\n",
+        );
+    }
     if !module.reasons.is_empty() {
         heading(out, "Why");
         module.reasons.iter().for_each(|reason| self::reason(out, reason));

@@ -61,6 +61,9 @@ pub struct Held {
     pub count: u64,
     /// How many are alive at the peak of HBM.
     pub alive: u64,
+    /// Which of the module's buffers they are, by position.
+    #[serde(skip)]
+    pub(in crate::report) members: Vec<usize>,
 }
 
 /// What changed, what differs most in HBM first.
@@ -147,7 +150,6 @@ fn take_pairs<K: Hash + Eq>(
 fn change(old: Option<Equal>, new: Option<Equal>) -> Option<BufferChange> {
     let bytes = |equal: &Option<Equal>| equal.as_ref().map_or(0, |equal| equal.bytes);
     let size = Change::new(bytes(&old), bytes(&new));
-    let (old_held, new_held) = (old.as_ref().map(Held::of), new.as_ref().map(Held::of));
     let is_alike = |old: &Equal, new: &Equal| old.key == new.key && old.count == new.count;
     let change = match (&old, &new) {
         (None, _) => What::New,
@@ -157,28 +159,28 @@ fn change(old: Option<Equal>, new: Option<Equal>) -> Option<BufferChange> {
         (Some(old), Some(new)) if is_alike(old, new) => return None,
         _ => What::Changed,
     };
-    let source = new.as_ref().or(old.as_ref()).and_then(|equal| equal.source.clone());
-    let key = new.or(old)?.key;
+    let known = new.as_ref().or(old.as_ref())?;
     Some(BufferChange {
         change,
-        op_name: key.op_name,
-        opcode: key.opcode,
-        source,
-        old: old_held,
-        new: new_held,
+        op_name: known.key.op_name.clone(),
+        opcode: known.key.opcode.clone(),
+        source: known.source.clone(),
+        old: old.map(Held::of),
+        new: new.map(Held::of),
         size,
     })
 }
 
 impl Held {
-    fn of(equal: &Equal) -> Held {
+    fn of(equal: Equal) -> Held {
         Held {
-            shape: equal.key.shape.clone(),
+            shape: equal.key.shape,
             kind: equal.key.kind,
             is_donated: equal.key.is_donated,
             memory_space: equal.key.memory_space,
             count: equal.count,
             alive: equal.alive,
+            members: equal.members,
         }
     }
 }

@@ -98,7 +98,8 @@ pub struct ModuleDiff {
     pub hbm: HbmChange,
     /// Other memory spaces.
     pub spaces: Vec<SpaceChange>,
-    /// What is alive at the peak, by cause.
+    /// What is alive at the peak, by cause; empty, as the reasons and the buffers are, where a side has
+    /// no schedule.
     pub alive_at_peak: Vec<CauseChange>,
     /// What the data shows of why it changed.
     pub reasons: Vec<Reason>,
@@ -108,6 +109,9 @@ pub struct ModuleDiff {
     pub kernels: Vec<KernelChange>,
     /// Findings that came or went, the worst first.
     pub findings: Vec<FindingChange>,
+    /// Which module of the old side it is, and which of the new, by position.
+    #[serde(skip)]
+    pub(in crate::report) sides: [usize; 2],
 }
 
 /// Whether a module fits, on both sides.
@@ -205,10 +209,10 @@ impl ModuleDiff {
 }
 
 /// Compares two reports.
-pub fn diff(old: Side, new: Side) -> DiffReport {
-    let findings = [findings::by_file(old.findings), findings::by_file(new.findings)];
-    let said = |side: usize, module: &Module| -> &[Said] {
-        findings[side].get(&module.summary.file).map_or(&[], Vec::as_slice)
+pub fn diff(old: &Side, new: &Side) -> DiffReport {
+    let findings = [findings::by_file(&old.findings), findings::by_file(&new.findings)];
+    let said = |side: usize, module: &Module| -> &[&Said] {
+        findings[side].get(module.summary.file.as_str()).map_or(&[], Vec::as_slice)
     };
     let identities = |side: &[Module]| side.iter().map(identity).collect::<Vec<_>>();
     let pairs = pair(&identities(&old.modules), &identities(&new.modules));
@@ -218,17 +222,18 @@ pub fn diff(old: Side, new: Side) -> DiffReport {
         added: Vec::new(),
         removed: Vec::new(),
         gate: None,
-        diagnostics: old.diagnostics.into_iter().chain(new.diagnostics).collect(),
+        diagnostics: old.diagnostics.iter().chain(&new.diagnostics).cloned().collect(),
     };
     for pair in pairs {
-        let old = pair.old.and_then(|at| old.modules.get(at));
-        let new = pair.new.and_then(|at| new.modules.get(at));
+        let old = pair.old.and_then(|at| Some((at, old.modules.get(at)?)));
+        let new = pair.new.and_then(|at| Some((at, new.modules.get(at)?)));
         match (old, new) {
-            (Some(old), Some(new)) => {
-                report.modules.push(module(old, new, said(0, old), said(1, new)));
+            (Some((was, old)), Some((is, new))) => {
+                let diff = module(old, new, said(0, old), said(1, new));
+                report.modules.push(ModuleDiff { sides: [was, is], ..diff });
             }
-            (Some(old), None) => report.removed.push(alone(old)),
-            (None, Some(new)) => report.added.push(alone(new)),
+            (Some((_, old)), None) => report.removed.push(alone(old)),
+            (None, Some((_, new))) => report.added.push(alone(new)),
             (None, None) => {}
         }
     }
@@ -253,7 +258,7 @@ fn alone(module: &Module) -> Alone {
     }
 }
 
-fn module(old: &Module, new: &Module, old_said: &[Said], new_said: &[Said]) -> ModuleDiff {
+fn module(old: &Module, new: &Module, old_said: &[&Said], new_said: &[&Said]) -> ModuleDiff {
     let (was, is) = (&old.summary, &new.summary);
     let words = |old: String, new: String| Words { old, new };
     let compiler = |module: &Module| {
@@ -263,6 +268,9 @@ fn module(old: &Module, new: &Module, old_said: &[Said], new_said: &[Said]) -> M
     };
     let differ = |old: String, new: String| (old != new).then(|| words(old, new));
     let hbm = HbmChange::of(old, new);
+    let (was_held, is_held) = (&old.details.buffers, &new.details.buffers);
+    // Without a schedule nothing is known of buffers: they are not new on the other side.
+    let both_known = was_held.is_empty() == is_held.is_empty();
     ModuleDiff {
         name: is.name.clone(),
         old_name: (was.name != is.name).then(|| was.name.clone()),
@@ -273,11 +281,12 @@ fn module(old: &Module, new: &Module, old_said: &[Said], new_said: &[Said]) -> M
         verdicts: Verdicts { old: was.verdict, new: is.verdict },
         hbm,
         spaces: spaces(old, new),
-        alive_at_peak: causes(old, new),
-        reasons: reasons::reasons(old, new, &hbm),
-        buffers: buffers::changes(&old.details.buffers, &new.details.buffers),
+        alive_at_peak: if both_known { causes(old, new) } else { Vec::new() },
+        reasons: if both_known { reasons::reasons(old, new, &hbm) } else { Vec::new() },
+        buffers: if both_known { buffers::changes(was_held, is_held) } else { Vec::new() },
         kernels: kernels::changes(&old.details.kernels, &new.details.kernels),
         findings: findings::changes(old_said, new_said),
+        sides: [0; 2],
     }
 }
 

@@ -16,6 +16,11 @@ pub(super) const fn points_a_step(points: usize) -> usize {
     if is_long(points) { points.div_ceil(MOST_STEPS) } else { 1 }
 }
 
+/// The curve of a report, where it is long the most of each step.
+pub(super) fn thin_again(live: &[Live], points: usize) -> Vec<Live> {
+    thin(live.iter().map(|live| (live.point, live.bytes)).collect(), points)
+}
+
 /// The curve, where it is long the most of each step: a peak is never cut off.
 pub(super) fn thin(curve: Curve, points: usize) -> Vec<Live> {
     let each = points_a_step(points) as u32;

@@ -4,6 +4,7 @@
 
 mod buffers;
 mod curve;
+mod diff;
 mod layout;
 mod steps;
 mod what_if;
@@ -17,6 +18,9 @@ use crate::report::report::{Details, Live, Options, Report};
 use serde::Serialize;
 
 pub use buffers::{BufferView, Category};
+pub use diff::{
+    DiffViewer, Member, More, PageSide, PairView, Place, Places, SideView, diff_viewer,
+};
 pub use steps::Steps;
 pub use what_if::{FindingView, WhatIf};
 
@@ -85,14 +89,18 @@ fn files(check: &CheckReport) -> Vec<String> {
     check.modules.iter().map(|module| module.file.clone()).collect()
 }
 
+/// What is said of a long curve.
+fn most_of_each(points: usize) -> String {
+    format!("curves show the most of each {} program points", curve::points_a_step(points))
+}
+
 fn take(context: &Context<'_>, findings: &[Finding], most: usize) -> Taken {
     let (profile, shapes) = (context.profile, &context.module.shapes);
     let mut details = Details::of(context, Options { stacks: true });
     let mut left_out = buffers::keep_largest(&mut details.buffers, most);
     let points = profile.schedule.len();
     if curve::is_long(points) {
-        let each = curve::points_a_step(points);
-        left_out.push(format!("curves show the most of each {each} program points"));
+        left_out.push(most_of_each(points));
     }
     let lives = |curve| curve::thin(curve, points);
     details.live = lives(live_bytes(profile, shapes, 0));

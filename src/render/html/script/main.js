@@ -22,14 +22,21 @@ function remember(theme) {
   try { localStorage.setItem("hlolint-theme", theme); } catch { /* not kept */ }
 }
 
+/** What the data are: a report, or a comparison of two. */
+function kindOfPage() {
+  if (!data.diff) return { modules: data.report.modules, others: 0, title: "Memory of the program's modules", start: startPage, Page: ModulePage };
+  const { modules, added, removed } = data.diff;
+  return { modules, others: added.length + removed.length, title: "What changed", start: diffStart, Page: DiffPage };
+}
+
 function show() {
-  const modules = data.report.modules;
+  const { modules, others, title: titleOfAll, start, Page } = kindOfPage();
   const asked = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : null;
-  const at = asked !== null && asked < modules.length ? asked : modules.length === 1 ? 0 : null;
-  current = at === null ? null : new ModulePage(at);
-  const title = at === null ? "Memory of the program's modules" : modules[at].name;
-  const back = at !== null && modules.length > 1 ? h("a", { href: "#" }, "All modules") : null;
-  const content = current ? current.render() : startPage();
+  const at = asked !== null && asked < modules.length ? asked : modules.length === 1 && others === 0 ? 0 : null;
+  current = at === null ? null : new Page(at);
+  const title = at === null ? titleOfAll : data.diff ? `${titleOfAll}: ${modules[at].name}` : modules[at].name;
+  const back = at !== null && modules.length + others > 1 ? h("a", { href: "#" }, "All modules") : null;
+  const content = current ? current.render() : start();
   app.replaceChildren(h("header", {}, h("b", {}, "hlolint"), back, h("h1", {}, title), h("span", { class: "grow" }), themeButton()),
     h("main", {}, content.filter(Boolean)));
   document.title = `${title} · hlolint`;

@@ -55,29 +55,11 @@ class ModulePage {
 
   /** Other spaces have no curve in the report: what their buffers' live ranges sum to. */
   sumOfBuffers() {
-    const changes = new Map([[0, 0]]);
-    const add = (point, bytes) => changes.set(point, (changes.get(point) || 0) + bytes);
-    for (const buffer of this.buffers) {
-      if (buffer.memory_space !== this.space || buffer.start === null || buffer.start === undefined) continue;
-      for (const [start, end] of buffer.view.ranges || [[buffer.start, buffer.end]]) {
-        add(start, buffer.bytes);
-        add(end + 1, -buffer.bytes);
-      }
-    }
-    let bytes = 0;
-    const points = [...changes.entries()].sort((a, b) => a[0] - b[0]);
-    return points.map(([point, change]) => ({ point, bytes: (bytes += change) })).filter((live) => live.point < this.points);
-  }
-
-  step(point) {
-    const { at, instructions, sources, lines } = this.view.steps;
-    const index = at ? indexAt(at, point, (known) => known) : point;
-    const isOther = at && at[index] !== point;
-    return { name: (isOther ? "near " : "") + (instructions[index] || ""), source: lines[sources[index]] || "" };
+    return sumOf(this.buffers.filter((buffer) => buffer.memory_space === this.space), this.points);
   }
 
   stepWords(point) {
-    const { name, source } = this.step(point);
+    const { name, source } = stepOf(this.view.steps, point);
     return [`step ${point} of ${this.points}`, name, source].filter(Boolean).join(" · ");
   }
 

@@ -2,11 +2,11 @@
 // what changed draw alike.
 
 class Plot {
-  /** As many bytes upwards as `top`, the program from left to right. */
-  constructor(canvas, tall, top) {
-    Object.assign(this, prepare(canvas, tall), { top, left: 74 });
+  /** As many bytes upwards as `top`, the program from left to right; `feet` lines of marks below. */
+  constructor(canvas, tall, top, feet = 1) {
+    Object.assign(this, prepare(canvas, tall), { top, left: 74, span: null });
     this.wide = this.width - this.left - 8;
-    this.bottom = this.height - 24;
+    this.bottom = this.height - 6 - 18 * feet;
   }
 
   /** Where a share of the program stands. */
@@ -15,7 +15,7 @@ class Plot {
   }
 
   y(bytes) {
-    return 10 + (1 - bytes / this.top) * (this.height - 34);
+    return 10 + (1 - bytes / this.top) * (this.bottom - 10);
   }
 
   axes() {
@@ -39,22 +39,23 @@ class Plot {
     context.textAlign = "left";
   }
 
-  /** A curve of so many program points. */
+  /** A curve of so many program points, over the whole width where no `span` of points is given. */
   path(curve, points) {
     const { context } = this;
+    const span = this.span || points;
     context.beginPath();
     curve.forEach((live, at) => {
       const end = at + 1 < curve.length ? curve[at + 1].point : points;
-      if (at === 0) context.moveTo(this.x(live.point / points), this.y(live.bytes));
-      context.lineTo(this.x(live.point / points), this.y(live.bytes));
-      context.lineTo(this.x(end / points), this.y(live.bytes));
+      if (at === 0) context.moveTo(this.x(live.point / span), this.y(live.bytes));
+      context.lineTo(this.x(live.point / span), this.y(live.bytes));
+      context.lineTo(this.x(end / span), this.y(live.bytes));
     });
   }
 
   area(curve, points, style) {
     const { context } = this;
     this.line(curve, points, style, [], 2);
-    context.lineTo(this.x(1), this.y(0));
+    context.lineTo(this.x(points / (this.span || points)), this.y(0));
     context.lineTo(this.x(0), this.y(0));
     context.globalAlpha = 0.18;
     context.fillStyle = style;
@@ -93,14 +94,14 @@ class Plot {
     const { context } = this;
     context.beginPath();
     context.moveTo(this.x(share), 6);
-    context.lineTo(this.x(share), this.height - 22);
+    context.lineTo(this.x(share), this.bottom + 2);
     this.stroke(style, dash, 1.5);
   }
 
   /** A mark below the axis, with words beside it. */
-  mark(share, words, style) {
-    const { context, bottom } = this;
-    const at = this.x(share);
+  mark(share, words, style, foot = 0) {
+    const { context } = this;
+    const [at, bottom] = [this.x(share), this.bottom + 18 * foot];
     context.fillStyle = style;
     context.beginPath();
     context.moveTo(at, bottom + 2);

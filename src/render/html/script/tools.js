@@ -64,6 +64,38 @@ function liveAt(curve, point) {
   return at < 0 ? 0 : curve[at].bytes;
 }
 
+/** What stands at a program point; of a long program at one near it. */
+function stepOf({ at, instructions, sources, lines }, point) {
+  const index = at ? indexAt(at, point, (known) => known) : point;
+  const isOther = at && at[index] !== point;
+  return { name: (isOther ? "near " : "") + (instructions[index] || ""), source: lines[sources[index]] || "" };
+}
+
+/** The curve that the live ranges of buffers sum to. */
+function sumOf(buffers, points) {
+  const changes = new Map([[0, 0]]);
+  const add = (point, bytes) => changes.set(point, (changes.get(point) || 0) + bytes);
+  for (const { bytes, start, end, view } of buffers) {
+    if (start === null || start === undefined) continue;
+    for (const [from, to] of (view && view.ranges) || [[start, end]]) {
+      add(from, bytes);
+      add(to + 1, -bytes);
+    }
+  }
+  let bytes = 0;
+  const order = [...changes.entries()].sort((a, b) => a[0] - b[0]);
+  return order.map(([point, change]) => ({ point, bytes: (bytes += change) })).filter((live) => live.point < points);
+}
+
+/** Buttons of which one is pressed: values with their words. */
+function choices(label, values, chosen, act) {
+  const buttons = values.map(([value, words]) => h("button", { type: "button", "aria-pressed": String(value === chosen), click: (event) => {
+    for (const button of buttons) button.setAttribute("aria-pressed", String(button === event.currentTarget));
+    act(value);
+  } }, words));
+  return h("span", { role: "group", "aria-label": label, class: "choices" }, buttons);
+}
+
 const colours = new Map();
 /** A colour of the style sheet as the page has it now. */
 function colour(name) {

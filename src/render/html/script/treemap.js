@@ -1,13 +1,8 @@
 // Buffers alive in; areas by op_name or source line out.
 
 function treeSection(page) {
-  const by = (tree, label) => h("button", { type: "button", "aria-pressed": String(page.tree === tree), click: (event) => {
-    page.tree = tree;
-    for (const other of event.currentTarget.parentElement.children) other.setAttribute("aria-pressed", String(other === event.currentTarget));
-    drawTree(page);
-  } }, label);
   return h("section", {}, h("div", { class: "bar-row" }, h("h2", {}, "What holds it"),
-    h("span", { role: "group", "aria-label": "Tree by" }, by("op_name", "by op_name"), " ", by("source", "by source line"))),
+    choices("Tree by", [["op_name", "by op_name"], ["source", "by source line"]], page.tree, (tree) => { page.tree = tree; drawTree(page); })),
   page.treemap, h("p", { class: "quiet small no-print" }, "Choose a part to filter the table above by it."));
 }
 
