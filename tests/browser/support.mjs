@@ -1,0 +1,74 @@
+// What the tests of all pages need: a browser, pages to open, what must hold at any width.
+// HLOLINT names the binary, CHROMIUM the browser; SCREENSHOTS a folder that gets pictures.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+export const hlolint = process.env.HLOLINT || path.join(root, "target/debug/hlolint");
+export const folder = fs.mkdtempSync(path.join(os.tmpdir(), "hlolint-browser-"));
+let browser;
+
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM || "/usr/bin/chromium", args: ["--no-sandbox"] });
+});
+
+after(async () => {
+  await browser?.close();
+  fs.rmSync(folder, { recursive: true });
+});
+
+/** The page of a command, in a file. */
+export function writePage(name, ...command) {
+  const file = path.join(folder, `${name}.html`);
+  execFileSync(hlolint, [...command, "--format", "html", "--output", file], { cwd: root });
+  return file;
+}
+
+/** Opens a page; whatever it complains of fails the test at its end. */
+export async function open(t, file, { width = 1280, height = 900, colorScheme = "light" } = {}) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  const complaints = [];
+  page.on("console", (message) => { if (["error", "warning"].includes(message.type())) complaints.push(message.text()); });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  page.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) complaints.push(request.url()); });
+  t.after(async () => {
+    await page.close();
+    assert.deepEqual(complaints, []);
+  });
+  await page.goto(`file://${file}`);
+  await page.waitForSelector("main");
+  return page;
+}
+
+/** Pictures are compared by their bytes: the same state draws the same. */
+export const picture = (page, selector) => page.$eval(selector, (canvas) => canvas.toDataURL());
+export const firstRow = (page) => page.textContent("#row-0");
+
+/** Nothing is wider than the window, at two widths, light and dark; `act` brings the page to a state. */
+export function fits(name, write, act) {
+  for (const width of [1280, 390]) {
+    for (const colorScheme of ["light", "dark"]) {
+      test(`fits ${width} pixels, ${colorScheme}`, async (t) => {
+        const page = await open(t, write(), { width, height: 900, colorScheme });
+        await act(page);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        assert.ok(wide <= width, `${wide} pixels wide`);
+        if (process.env.SCREENSHOTS) {
+          await page.evaluate(() => window.scrollTo(0, 0));
+          await page.screenshot({ path: path.join(process.env.SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: width > 400 });
+        }
+        const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+        const first = await ground();
+        await page.click("#theme");
+        assert.notEqual(await ground(), first);
+      });
+    }
+  }
+}
