@@ -89,7 +89,7 @@ fn hold_for_what_is_printed() {
             let dump = open(&pair.join(name));
             report(&dump, &Settings::default(), Options::default(), &|| {}).into()
         };
-        hold(&changes, &pair, &serde_json::to_value(diff(side("bad"), side("good"))).unwrap());
+        hold(&changes, &pair, &serde_json::to_value(diff(&side("bad"), &side("good"))).unwrap());
     }
 }
 

@@ -200,7 +200,7 @@ mod tests {
         let mut words = text.splitn(3, ' ');
         let mut next = || words.next().unwrap().to_owned();
         let (op_name, line) = (next(), next().parse().unwrap());
-        let file = "/home/me/model.py".to_owned();
+        let file = "/checkout/model.py".to_owned();
         Said {
             rule: "tile-padding".to_owned(),
             level: Level::Warn,

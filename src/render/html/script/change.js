@@ -1,9 +1,7 @@
 // A figure on both sides in; the difference in words and as a bar out.
 
 const SIDES = ["old", "new"];
-const BECAME = {
-  new: "new", grown: "grown", changed: "changed", shrunk: "shrunk", gone: "gone",
-};
+const BECAME = ["new", "grown", "changed", "shrunk", "gone"];
 
 /** New bytes less the old ones. */
 function difference(change) {
@@ -23,7 +21,7 @@ function percent(change) {
   return `${bytes > 0 ? "+" : "−"}${part.toFixed(part >= 9.95 ? 0 : 2)}%`;
 }
 
-/** More is bad, less is good; without words of its own where nothing differs. */
+/** The style of a difference: more is bad, less is good. */
 function direction(bytes) {
   return bytes > 0 ? "grew" : bytes < 0 ? "shrank" : "quiet";
 }

@@ -13,7 +13,7 @@ function changesSection(page) {
     page.update();
   } }, [...spaces, "all"].map((number) => h("option", { value: number, selected: number === page.space }, number === "all" ? "all memory spaces" : page.spaceName(number))));
   const atPeak = h("label", {}, input("checkbox", { id: "at-peak" }, (event) => { page.atPeak = event.target.checked; page.update(); }), "alive at a peak");
-  const toggles = Object.keys(BECAME).filter((what) => page.changes.some(({ change }) => change === what)).map((what) =>
+  const toggles = BECAME.filter((what) => page.changes.some(({ change }) => change === what)).map((what) =>
     h("button", { type: "button", "aria-pressed": "true", "data-change": what, click: (event) => {
       const isShown = page.hidden.delete(what) || !page.hidden.add(what);
       event.currentTarget.setAttribute("aria-pressed", String(isShown));
@@ -44,7 +44,7 @@ class ChangeTable extends Rows {
 
   cells({ change, bytes, sizes, old, new: now, op_name: name, opcode, source }) {
     const shapes = old && now && counted(old) !== counted(now) ? `${counted(old)} → ${counted(now)}` : counted(now || old);
-    const kinds = [...new Set([old, now].filter(Boolean).map(kindOf))].join(" → ");
+    const kinds = [...new Set([old, now].filter(Boolean).map((held) => kindOf(held, this.page)))].join(" → ");
     return [
       h("span", { role: "cell", class: "number" }, h("div", { class: direction(bytes) }, signed(bytes)),
         h("div", { class: "small quiet" }, change)),
@@ -57,8 +57,8 @@ class ChangeTable extends Rows {
 }
 
 /** `temporary`, `donated`; where it is, outside of HBM. */
-function kindOf(held) {
-  if (held.memory_space !== 0) return `in S(${held.memory_space})`;
+function kindOf(held, page) {
+  if (held.memory_space !== 0) return `in ${page.spaceName(held.memory_space)}`;
   return held.is_donated ? "donated" : held.kind;
 }
 
@@ -112,7 +112,7 @@ function drawChangeCard(page) {
   const bytes = difference(sizes);
   page.card.replaceChildren(
     h("h3", { id: "card-title" }, change.op_name || change.opcode),
-    h("div", {}, h("b", { class: direction(bytes) }, signed(bytes)), ` ${BECAME[change.change]}, ${size(sizes.old_bytes)} → ${size(sizes.new_bytes)}`),
+    h("div", {}, h("b", { class: direction(bytes) }, signed(bytes)), ` ${change.change}, ${size(sizes.old_bytes)} → ${size(sizes.new_bytes)}`),
     h("dl", {}, pair("opcode", change.op_name ? change.opcode : ""), pair("line", place(change.source))),
     ...SIDES.flatMap((side) => cardSide(page, change, side, pair)));
 }

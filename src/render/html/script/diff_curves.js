@@ -88,7 +88,7 @@ class DiffChart {
       const step = this.stepAt(side, place);
       if (step === null) return `${side}: has ended`;
       bytes[side] = liveAt(view[side].live, step);
-      return `${side}: ${stepWords(view[side], step)} · ${size(bytes[side])}`;
+      return `${side}: ${size(bytes[side])} · ${stepWords(view[side], step)}`;
     });
     if ("old" in bytes && "new" in bytes) said.push(signed(bytes.new - bytes.old));
     return said.join("\n");
