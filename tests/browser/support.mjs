@@ -4,6 +4,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import fs from "node:fs";
+import { createRequire } from "node:module";
 import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
@@ -51,6 +52,28 @@ export async function open(t, file, { width = 1280, height = 900, colorScheme = 
 export const picture = (page, selector) => page.$eval(selector, (canvas) => canvas.toDataURL());
 export const firstRow = (page) => page.textContent("#row-0");
 
+/** A large page is there in less than three seconds; only the rows in sight are in it. */
+export async function loadsFastAndScrolls(t, file) {
+  const start = Date.now();
+  const page = await open(t, file);
+  await page.waitForSelector("#row-0");
+  const elapsed = Date.now() - start;
+  assert.ok(elapsed < 3000, `${elapsed} ms`);
+  t.diagnostic(`loaded in ${elapsed} ms, ${fs.statSync(file).size} bytes`);
+  await page.$eval("#rows", (rows) => { rows.scrollTop = rows.scrollHeight; });
+  await page.waitForFunction(() => !document.getElementById("row-0"));
+  assert.ok((await page.locator(".row").count()) < 60);
+}
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** What WCAG 2.1 AA and good practice ask of a page, as far as a tool can see it. */
+async function isAccessible(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => window.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21aa", "best-practice"] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`), []);
+}
+
 /** Nothing is wider than the window, at two widths, light and dark; `act` brings the page to a state. */
 export function fits(name, write, act) {
   for (const width of [1280, 390]) {
@@ -60,6 +83,7 @@ export function fits(name, write, act) {
         await act(page);
         const wide = await page.evaluate(() => document.documentElement.scrollWidth);
         assert.ok(wide <= width, `${wide} pixels wide`);
+        await isAccessible(page);
         if (process.env.SCREENSHOTS) {
           await page.evaluate(() => window.scrollTo(0, 0));
           await page.screenshot({ path: path.join(process.env.SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: width > 400 });

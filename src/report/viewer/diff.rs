@@ -18,6 +18,9 @@ use std::cmp::Reverse;
 /// Changes of buffers that one page holds, of all modules together.
 const MOST_CHANGES: usize = 12_000;
 
+/// What a page holds of each module, of however many.
+const LEAST_CHANGES: usize = 100;
+
 /// Buffers whose live ranges one page holds.
 const MOST_MEMBERS: usize = 40_000;
 
@@ -154,7 +157,12 @@ impl More {
 pub fn diff_viewer(mut old: PageSide, mut new: PageSide) -> DiffViewer {
     let mut diff = diff(&old.report, &new.report);
     let mut members = MOST_MEMBERS;
-    let most = MOST_CHANGES / diff.modules.len().max(1);
+    let changes: usize = diff.modules.iter().map(|module| module.buffers.len()).sum();
+    let most = if changes <= MOST_CHANGES {
+        MOST_CHANGES
+    } else {
+        (MOST_CHANGES / diff.modules.len().max(1)).max(LEAST_CHANGES)
+    };
     let mut modules = Vec::new();
     for module in &mut diff.modules {
         modules.push(pair(module, [&mut old, &mut new], most, &mut members));

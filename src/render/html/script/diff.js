@@ -54,8 +54,8 @@ class DiffPage {
     this.chart = new DiffChart(this);
     this.table = new ChangeTable(this);
     this.card = h("aside", { class: "card", "aria-label": "Buffer", "aria-live": "polite" });
-    return [diffHeadline(this), this.chart.element, h("div", { class: "halves" }, totals(this), why(this)),
-      changesSection(this), partsSection(this), findingChanges(this), kernelChanges(this),
+    return [diffHeadline(this), findingChanges(this), this.chart.element, h("div", { class: "halves" }, totals(this), why(this)),
+      changesSection(this), partsSection(this), kernelChanges(this),
       alone("Only on the new side", data.diff.added), alone("Only on the old side", data.diff.removed), sidesOf(this), diagnostics()];
   }
 
@@ -69,15 +69,18 @@ class DiffPage {
   }
 }
 
+/** What came or got worse first; notes folded where there is more to read than notes. */
 function findingChanges(page) {
   const { findings } = page.diff;
-  if (findings.length === 0) return h("section", {}, h("h2", {}, "Findings"), h("p", { class: "quiet" }, "None came, none went."));
-  const isWorse = (finding) => ["new", "worse"].includes(finding.change);
-  return h("section", { id: "findings" }, h("h2", {}, "Findings"), findings.map((finding) =>
-    h("article", { class: `finding ${isWorse(finding) ? finding.level : "went"}` }, h("div", { class: "spread" },
-      h("div", {}, h("b", { class: isWorse(finding) ? "grew" : "shrank" }, `${finding.change} `), finding.old_level ? `${finding.old_level} → ` : "",
-        h("span", { class: `level ${finding.level}` }, finding.level), h("b", {}, finding.rule), ` ${finding.message}`),
-      h("span", { class: "mono" }, place(finding.source))))));
+  if (findings.length === 0) return null;
+  const element = (finding) => h("article", { class: `finding ${isWorse(finding.change) ? finding.level : "went"}` }, h("div", { class: "spread" },
+    h("div", {}, h("b", { class: isWorse(finding.change) ? "grew" : "shrank" }, `${finding.change} `), finding.old_level ? `${finding.old_level} → ` : "",
+      h("span", { class: `level ${finding.level}` }, finding.level), h("b", {}, finding.rule), ` ${finding.message}`),
+    h("span", { class: "mono" }, place(finding.source))));
+  const isNote = (finding) => finding.level === "note" && (finding.old_level || "note") === "note";
+  const notes = findings.filter(isNote).map(element);
+  return h("section", { id: "findings" }, h("h2", {}, "Findings"), findings.filter((finding) => !isNote(finding)).map(element),
+    notes.length ? h("details", { open: notes.length === findings.length || null }, h("summary", {}, plural(notes.length, "note")), notes) : null);
 }
 
 function kernelChanges(page) {

@@ -46,12 +46,12 @@ class ChangeTable extends Rows {
     const shapes = old && now && counted(old) !== counted(now) ? `${counted(old)} → ${counted(now)}` : counted(now || old);
     const kinds = [...new Set([old, now].filter(Boolean).map((held) => kindOf(held, this.page)))].join(" → ");
     return [
-      h("span", { role: "cell", class: "number" }, h("div", { class: direction(bytes) }, signed(bytes)),
+      h("span", { role: "gridcell", class: "number" }, h("div", { class: direction(bytes) }, signed(bytes)),
         h("div", { class: "small quiet" }, change)),
-      h("span", { role: "cell", class: "number small quiet" }, h("div", {}, old ? size(sizes.old_bytes) : "–"), h("div", {}, now ? size(sizes.new_bytes) : "–")),
-      h("span", { role: "cell", class: "what", title: `${shapes} ${name}` }, h("div", { class: "cut mono" }, shapes),
+      h("span", { role: "gridcell", class: "number small quiet" }, h("div", {}, old ? size(sizes.old_bytes) : "–"), h("div", {}, now ? size(sizes.new_bytes) : "–")),
+      h("span", { role: "gridcell", class: "what", title: `${shapes} ${name}` }, h("div", { class: "cut mono" }, shapes),
         h("div", { class: "cut small quiet" }, [kinds, name, name ? "" : opcode].filter(Boolean).join(" · "))),
-      h("span", { role: "cell", class: "cut small" }, place(source)),
+      h("span", { role: "gridcell", class: "cut small" }, place(source)),
     ];
   }
 }

@@ -24,12 +24,11 @@ function diffHeadline(page) {
   const words = bytes === 0 ? "needs as much as before" : `needs ${size(Math.abs(bytes))} ${bytes > 0 ? "more" : "less"}`;
   const sides = SIDES.map((side) => hbmOf(diff.hbm, side));
   const whole = Math.max(...sides.map(wholeOf));
-  const differ = (name, said, remark) => said ? h("p", { class: "notice" }, h("b", {}, `other ${name}: `), `${said.new} now, ${said.old} before${remark}`) : null;
   return h("section", { "aria-label": "Headline" },
     h("p", { class: "headline", id: "headline" }, h("b", { class: direction(bytes) }, words),
       `${sizeAsXla(required.old_bytes)} → ${sizeAsXla(required.new_bytes)} of ${diff.memory}`, percent(required) ? ` (${percent(required)})` : ""),
     h("p", { id: "verdicts", class: diff.verdicts.new }, verdictWords(diff)),
-    gateNotice(), differ("compiler", diff.compilers, ": what differs may be their doing, not the program's"), differ("machine", diff.machines, ""),
+    gateNotice(diff), otherNotices(diff),
     SIDES.map((side, at) => h("div", { class: "side-bar" }, h("span", {}, side), splitBar(sides[at], false, whole))),
     SIDES.map((side) => view[side].caveats.length ? h("p", { class: "notice" }, `The ${side} side's figures are not exact: ${view[side].caveats.join("; ")}.`) : null),
     view.left_out.length ? h("p", { class: "notice", id: "left-out" }, `Left out: ${view.left_out.join("; ")}.`) : null);

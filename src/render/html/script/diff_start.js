@@ -7,13 +7,22 @@ function isUnchanged(module) {
     && ["spaces", "alive_at_peak", "buffers", "kernels", "findings"].every((list) => module[list].length === 0);
 }
 
-/** Whether more was allowed than any module grew by; nothing where nothing was allowed. */
-function gateNotice() {
+/** Whether any module grew by more than was allowed, or this one; nothing where nothing was said. */
+function gateNotice(module) {
   const { gate } = data.diff;
   if (!gate) return null;
-  if (gate.holds) return h("p", { class: "notice", id: "gate" }, h("b", { class: "fits" }, "holds "), `No module grew by more than ${gate.max_increase}.`);
-  return h("div", { class: "notice", role: "alert", id: "gate" }, gate.exceeded.map((module) => h("p", {},
-    h("b", { class: "does-not-fit" }, "FAILED "), `${module.name} grew by ${size(module.increase_bytes)}; --max-increase ${gate.max_increase} allows ${size(module.allowed_bytes)}`)));
+  const MOST = 5;
+  const exceeded = gate.exceeded.filter(({ name, increase_bytes: bytes }) => !module || (name === module.name && bytes === difference(module.hbm.required)));
+  if (exceeded.length === 0) return h("p", { class: "notice", id: "gate" }, h("b", { class: "fits" }, "holds "), `${module ? module.name : "No module"} grew by ${module ? "no " : ""}more than ${gate.max_increase}.`);
+  const said = exceeded.slice(0, MOST).map((over) => h("p", {}, h("b", { class: "does-not-fit" }, "FAILED "),
+    `${over.name} grew by ${size(over.increase_bytes)}; --max-increase ${gate.max_increase} allows ${size(over.allowed_bytes)}`));
+  return h("div", { class: "notice", role: "alert", id: "gate" }, said, exceeded.length > MOST ? h("p", {}, `and ${exceeded.length - MOST} more`) : "");
+}
+
+/** What may be another compiler's doing, or another machine's. */
+function otherNotices({ compilers, machines }) {
+  const differ = (name, said, remark) => said ? h("p", { class: "notice" }, h("b", {}, `other ${name}: `), `${said.new} now, ${said.old} before${remark}`) : null;
+  return [differ("compiler", compilers, ": what differs may be their doing, not the program's"), differ("machine", machines, "")];
 }
 
 function verdictWords({ verdicts }) {
@@ -21,11 +30,18 @@ function verdictWords({ verdicts }) {
   return old === now ? `${now}, as before` : `${now}; before: ${old}`;
 }
 
-/** `2 new warn`: what became of findings. */
-function findingCounts(module) {
+/** `12 buffers`, `2 new findings`: what else changed. */
+function counts(module) {
   const count = (became) => module.findings.filter((finding) => finding.change === became).length;
-  return ["new", "worse", "better", "gone"].filter((became) => count(became) > 0).map((became) =>
-    h("div", { class: ["new", "worse"].includes(became) ? "grew" : "shrank" }, `${count(became)} ${became}`));
+  return [module.buffers.length ? h("div", {}, plural(module.buffers.length, "buffer")) : null,
+    module.kernels.length ? h("div", {}, plural(module.kernels.length, "kernel")) : null,
+    ...["new", "worse", "better", "gone"].filter((became) => count(became) > 0).map((became) =>
+      h("div", { class: isWorse(became) ? "grew" : "shrank" }, `${plural(count(became), "finding")} ${became}`))];
+}
+
+/** Whether a finding that became this asks for a look. */
+function isWorse(became) {
+  return became === "new" || became === "worse";
 }
 
 function diffStart() {
@@ -36,18 +52,19 @@ function diffStart() {
     const bytes = difference(required);
     return h("tr", {},
       h("td", {}, h("a", { href: `#${modules.indexOf(module)}` }, module.name),
+        h("div", { class: `narrow small ${module.verdicts.new}` }, verdictWords(module)),
         h("div", { class: "quiet small" }, module.old_name ? `was ${module.old_name}` : isAmbiguous(module.name) ? folderOf(module.files.new) : "")),
       h("td", { class: `wide ${module.verdicts.new}` }, verdictWords(module)),
       h("td", { class: "number wide" }, sizeAsXla(required.old_bytes)), h("td", { class: "number" }, sizeAsXla(required.new_bytes)),
       h("td", { class: `number ${direction(bytes)}` }, signed(bytes), h("div", { class: "small" }, percent(required))),
       h("td", { class: "wide bar" }, deltaBar(bytes, Math.max(required.old_bytes, required.new_bytes))),
-      h("td", { class: "wide" }, findingCounts(module)));
+      h("td", { class: "wide" }, counts(module)));
   };
-  const heads = [["module"], ["verdict", "wide"], ["needed", "number wide"], ["needs", "number"], ["change", "number"], ["of the larger side", "wide bar"], ["findings", "wide"]];
+  const heads = [["module"], ["verdict", "wide"], ["needed", "number wide"], ["needs", "number"], ["change", "number"], ["of the larger side", "wide bar"], ["what changed", "wide"]];
   const changed = modules.filter((module) => !isUnchanged(module));
   const same = modules.filter(isUnchanged);
   return [
-    gateNotice(),
+    gateNotice(), otherNotices({ compilers: modules.map((module) => module.compilers).find(Boolean) }),
     h("section", { id: "changed" }, h("h2", {}, changed.length ? `${plural(changed.length, "module")} changed, grown most first` : modules.length ? "No module changed" : "No module is on both sides"),
       changed.length ? plainTable("Modules that changed", heads, changed.map(row)) : null),
     alone("Only on the new side", added), alone("Only on the old side", removed),

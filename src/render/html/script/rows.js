@@ -10,11 +10,12 @@ class Rows {
     this.active = 0;
     this.heads = heads.map(([key, word, style]) => h("span", { role: "columnheader", class: style || null, "data-key": key },
       h("button", { type: "button", click: () => this.sortBy(key, style === "number") }, word)));
+    this.head = h("div", { class: "head", role: "row", "aria-rowindex": "1" }, this.heads);
     this.body = h("div", { class: "rows", role: "rowgroup" });
-    this.scroller = h("div", { class: "scroller", tabindex: "0", role: "rowgroup", id: "rows", "aria-label": "Buffers; arrow keys move, Enter opens" }, this.body);
+    this.scroller = h("div", { class: "scroller", tabindex: "0", role: "grid", id: "rows", "aria-label": `${label}; arrow keys move, Enter opens` },
+      h("div", { role: "rowgroup", class: "heads" }, this.head), this.body);
     this.sum = h("p", { class: "small quiet", id: "sum" });
-    this.element = h("div", {}, h("div", { role: "table", "aria-label": label },
-      h("div", { class: "head", role: "row" }, this.heads), this.scroller), this.sum);
+    this.element = h("div", {}, this.scroller, this.sum);
     this.scroller.addEventListener("scroll", () => requestAnimationFrame(() => this.drawRows()));
     this.scroller.addEventListener("keydown", (event) => this.key(event));
     window.addEventListener("beforeprint", () => this.drawRows(60));
@@ -27,13 +28,15 @@ class Rows {
   }
 
   key(event) {
+    if (event.target !== this.scroller) return;
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
     if (event.key === "Enter" && this.rows[this.active]) this.page.select(this.rows[this.active].id);
     else if (event.key in moves) {
       this.active = Math.min(this.rows.length - 1, Math.max(0, this.active + moves[event.key]));
-      const [top, view] = [this.active * ROW_HEIGHT, this.scroller];
+      // The head stays at the top of what is in sight.
+      const [top, view, room] = [this.active * ROW_HEIGHT, this.scroller, this.scroller.clientHeight - this.head.clientHeight];
       if (top < view.scrollTop) view.scrollTop = top;
-      if (top + ROW_HEIGHT > view.scrollTop + view.clientHeight) view.scrollTop = top + ROW_HEIGHT - view.clientHeight;
+      if (top + ROW_HEIGHT > view.scrollTop + room) view.scrollTop = top + ROW_HEIGHT - room;
       this.drawRows();
     } else return;
     event.preventDefault();
@@ -50,6 +53,7 @@ class Rows {
       button.textContent = button.textContent.replace(/ [▲▼]$/, "") + (isKey ? (sort.down ? " ▼" : " ▲") : "");
     }
     this.body.style.height = `${this.rows.length * ROW_HEIGHT}px`;
+    this.scroller.setAttribute("aria-rowcount", this.rows.length + 1);
     this.drawRows();
   }
 
@@ -63,7 +67,7 @@ class Rows {
 
   row(row, at) {
     const isActive = at === this.active && document.activeElement === this.scroller;
-    return h("div", { class: `row${row.id === this.page.selected || isActive ? " active" : ""}`, role: "row", id: `row-${at}`,
+    return h("div", { class: `row${row.id === this.page.selected || isActive ? " active" : ""}`, role: "row", id: `row-${at}`, "aria-rowindex": at + 2, "aria-selected": String(row.id === this.page.selected),
       style: { top: `${at * ROW_HEIGHT}px` }, click: () => { this.active = at; this.page.select(row.id); } }, this.cells(row));
   }
 }

@@ -50,15 +50,15 @@ class Table extends Rows {
   cells(buffer) {
     const steps = buffer.start === null || buffer.start === undefined ? "" : `${buffer.start}–${buffer.end}`;
     return [
-      h("span", { class: "number", role: "cell" }, size(buffer.bytes)),
-      h("span", { class: "number quiet", role: "cell" }, buffer.lost ? `+${size(buffer.lost)}` : ""),
-      h("span", { class: "cut small", role: "cell" }, h("span", { class: "swatch", style: { background: `var(--${buffer.view.category})` } }),
+      h("span", { class: "number", role: "gridcell" }, size(buffer.bytes)),
+      h("span", { class: "number quiet", role: "gridcell" }, buffer.lost ? `+${size(buffer.lost)}` : ""),
+      h("span", { class: "cut small", role: "gridcell" }, h("span", { class: "swatch", style: { background: `var(--${buffer.view.category})` } }),
         buffer.is_donated ? "donated" : buffer.kind === "temporary" ? buffer.view.category : buffer.kind),
-      h("span", { class: "small", role: "cell" }, steps),
-      h("span", { class: "what", role: "cell", title: `${buffer.instruction} ${buffer.op_name}` },
+      h("span", { class: "small", role: "gridcell" }, steps),
+      h("span", { class: "what", role: "gridcell", title: `${buffer.instruction} ${buffer.op_name}` },
         h("div", { class: "cut mono" }, buffer.count > 1 ? h("b", {}, `${buffer.count} × `) : "", `${buffer.shape.split("{")[0]} ${nameOf(buffer)}`),
         h("div", { class: "cut small quiet" }, buffer.op_name)),
-      h("span", { class: "cut small", role: "cell" }, place(buffer.source))];
+      h("span", { class: "cut small", role: "gridcell" }, place(buffer.source))];
   }
 }
 
