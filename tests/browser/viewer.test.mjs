@@ -88,20 +88,92 @@ test("a finding shows its buffers and its what-if; the card says what a buffer i
 
 test("the map answers to the mouse, zooms and chooses; the treemap filters", async (t) => {
   const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
-  const whole = await picture(page, "#map");
+  const both = async () => [await picture(page, "#map"), await picture(page, "#curve")];
+  const [map, curve] = await both();
+  const isChanged = async () => {
+    const [newMap, newCurve] = await both();
+    return newMap !== map && newCurve !== curve;
+  };
+  const showWhole = '[aria-label="Show the whole program"]:visible';
   await page.click('[aria-label="Zoom in"]');
-  assert.notEqual(await picture(page, "#map"), whole);
-  await page.click('[aria-label="Show the whole map"]');
-  assert.equal(await picture(page, "#map"), whole);
+  assert.ok(await isChanged(), "the curve and the map look at the same steps");
+  await page.locator(showWhole).first().click();
+  assert.deepEqual(await both(), [map, curve]);
+  assert.equal(await page.locator(showWhole).count(), 0);
+  await page.focus("#map");
+  await page.keyboard.press("+");
+  await page.keyboard.press("ArrowRight");
+  assert.ok(await isChanged());
+  await page.keyboard.press("0");
+  assert.deepEqual(await both(), [map, curve]);
+  await page.mouse.wheel(0, -300);
   await page.click("#map", { position: { x: 600, y: 280 } });
   assert.match(await page.textContent("#card-title"), /while/);
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator("#card-title").count(), 0);
   const sum = await page.textContent("#sum");
-  await page.click('.treemap button:has-text("arguments")');
+  await page.click('.treemap [title$="arguments"]');
   assert.notEqual(await page.textContent("#sum"), sum);
   await page.click(".chip");
   assert.equal(await page.textContent("#sum"), sum);
   await page.selectOption("#space", { label: "VMEM" });
   assert.notEqual(await page.textContent("#sum"), sum);
+});
+
+test("what the filter understands", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  const count = async (words) => {
+    await page.fill("#filter", words);
+    return Number((await page.textContent("#sum")).match(/^\d+/)[0]);
+  };
+  const all = await count("");
+  assert.equal(await count(">1GiB"), 4);
+  assert.equal(await count("<1gib"), all - 4);
+  assert.equal(await count("op:while >1GiB"), 4);
+  assert.equal(await count("kind:parameter"), 3);
+  assert.equal(await count("shape:65536,1024 kind:parameter"), 1);
+  assert.ok(await count("file:models.py") > 0);
+  assert.equal(await count("file:weights"), 0);
+});
+
+test("an address leads to a step and a buffer again", async (t) => {
+  const file = write("scan_oom", "testdata/dumps/scan_oom");
+  const page = await open(t, file);
+  await page.click("#row-1");
+  await page.focus("#curve");
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ArrowRight");
+  const [card, said] = [await page.textContent(".card"), await page.textContent("#alive .said")];
+  await page.waitForFunction(() => location.hash.includes("step=1&buffer="));
+  const hash = await page.evaluate(() => location.hash);
+  const again = await open(t, file + hash);
+  assert.equal(await again.textContent(".card"), card);
+  assert.equal(await again.textContent("#alive .said"), said);
+  const odd = await open(t, `${file}#0&step=99999&buffer=99999&space=77`);
+  assert.match(await odd.textContent("#alive .said"), /the peak/);
+});
+
+test("keys: a list of them, the filter, the card's links", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  await page.keyboard.press("?");
+  assert.ok(await page.isVisible("#keys"));
+  await page.keyboard.press("Escape");
+  assert.ok(!await page.isVisible("#keys"));
+  await page.keyboard.press("/");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "filter");
+  await page.click("#row-0");
+  await page.click('.card button:has-text("to its start")');
+  assert.match(await page.textContent("#alive .said"), /step 11 of 115/);
+});
+
+test("a narrow page shows the card at its foot, and closes it", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"), { width: 390 });
+  assert.ok(!await page.isVisible(".card"));
+  await page.click("#row-0");
+  const box = await page.locator(".card").boundingBox();
+  assert.ok(box.y + box.height >= 890 && box.height < 450, JSON.stringify(box));
+  await page.click('[aria-label="Close the card"]');
+  assert.ok(!await page.isVisible(".card"));
 });
 
 test("several modules: the worst first, each a click away", async (t) => {

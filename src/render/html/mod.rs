@@ -23,6 +23,8 @@ const STYLE: &str = concat!(include_str!("viewer.css"), include_str!("diff.css")
 /// The page's script: pieces of one idea each, one after another. Nothing is built.
 const SCRIPT: &str = concat!(
     include_str!("script/tools.js"),
+    include_str!("script/span.js"),
+    include_str!("script/gestures.js"),
     include_str!("script/headline.js"),
     include_str!("script/start.js"),
     include_str!("script/findings.js"),
@@ -30,6 +32,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/plot.js"),
     include_str!("script/curve.js"),
     include_str!("script/map.js"),
+    include_str!("script/filter.js"),
     include_str!("script/rows.js"),
     include_str!("script/table.js"),
     include_str!("script/card.js"),
@@ -43,6 +46,8 @@ const SCRIPT: &str = concat!(
     include_str!("script/diff_curves.js"),
     include_str!("script/diff_buffers.js"),
     include_str!("script/diff.js"),
+    include_str!("script/state.js"),
+    include_str!("script/keys.js"),
     include_str!("script/main.js"),
 );
 

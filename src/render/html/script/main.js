@@ -3,6 +3,7 @@
 let data = null;
 const app = document.getElementById("app");
 let current = null;
+const dialog = keysDialog();
 
 function themeButton() {
   const root = document.documentElement;
@@ -31,16 +32,19 @@ function kindOfPage() {
 
 function show() {
   const { modules, others, title: titleOfAll, start, Page } = kindOfPage();
-  const asked = /^#\d+$/.test(location.hash) ? Number(location.hash.slice(1)) : null;
+  const state = stateOf(location.hash);
+  const asked = state.module;
   const at = asked !== null && asked < modules.length ? asked : modules.length === 1 && others === 0 ? 0 : null;
   current = at === null ? null : new Page(at);
   const title = at === null ? titleOfAll : data.diff ? `${titleOfAll}: ${modules[at].name}` : modules[at].name;
   const back = at !== null && modules.length + others > 1 ? h("a", { href: "#" }, "All modules") : null;
   const content = current ? current.render() : start();
-  app.replaceChildren(h("header", {}, h("b", {}, "hlolint"), back, h("h1", {}, title), h("span", { class: "grow" }), themeButton()),
-    h("main", {}, content.filter(Boolean)));
+  const keysButton = h("button", { type: "button", "aria-label": "Keys", title: "Keys (?)", click: () => dialog.showModal() }, "?");
+  app.replaceChildren(h("header", {}, h("b", {}, "hlolint"), back, h("h1", {}, title), h("span", { class: "grow" }), keysButton, themeButton()),
+    h("main", { id: "main", tabindex: "-1" }, content.filter(Boolean)), dialog);
   document.title = `${title} · hlolint`;
   if (current) current.update();
+  if (current instanceof ModulePage) restore(current, state);
   window.scrollTo(0, 0);
 }
 
@@ -60,8 +64,9 @@ async function main() {
     throw error;
   }
   window.addEventListener("hashchange", show);
-  let waiting = 0;
-  window.addEventListener("resize", () => { cancelAnimationFrame(waiting); waiting = requestAnimationFrame(() => current && current.update()); });
+  listenToKeys(dialog);
+  let resized = 0;
+  window.addEventListener("resize", () => { cancelAnimationFrame(resized); resized = requestAnimationFrame(() => current && current.update()); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours.clear(); if (current) current.update(); });
 }
 

@@ -9,6 +9,9 @@ class ModulePage {
     this.points = this.view.steps.points;
     this.peak = this.module.peak ? this.module.peak.point : null;
     this.point = this.peak;
+    this.hover = null;
+    this.steps = new Span(this.points, 8);
+    this.wholeButtons = [];
     this.space = 0;
     this.found = findingsOf(at);
     this.finding = null;
@@ -17,15 +20,16 @@ class ModulePage {
     this.path = null;
     this.hidden = new Set();
     this.grouped = false;
+    this.group = null;
     this.selected = null;
     this.showUnpadded = true;
     this.tree = "op_name";
     this.buffers = this.module.buffers.map((buffer, id) => ({ ...buffer, id, view: this.view.buffers[id] }));
     for (const buffer of this.buffers) {
       buffer.lost = Math.max(0, buffer.bytes - buffer.unpadded_bytes);
-      buffer.search = [buffer.instruction, buffer.op_name, buffer.shape, buffer.source && buffer.source.file,
-        place(buffer.source), buffer.source && buffer.source.function].join("\n").toLowerCase();
+      buffer.search = searchOf(buffer);
     }
+    this.byName = new Map(this.buffers.map((buffer) => [buffer.instruction, buffer.id]).reverse());
     this.bases = this.allocationBases();
   }
 
@@ -43,9 +47,8 @@ class ModulePage {
     if (buffer.memory_space !== this.space || buffer.bytes === 0) return false;
     if (point === null) return true;
     if (buffer.kind === "thread-local") return false;
-    if (buffer.start === undefined || buffer.start === null) return true;
-    if (buffer.view.ranges) return buffer.view.ranges.some(([start, end]) => start <= point && point <= end);
-    return buffer.start <= point && point <= buffer.end;
+    if (!isKnown(buffer.start)) return true;
+    return rangesOf(buffer).some(([start, end]) => start <= point && point <= end);
   }
 
   /** The curve of the memory space that is looked at. */
@@ -53,9 +56,26 @@ class ModulePage {
     return this.space === 0 ? this.module.live : this.sumOfBuffers();
   }
 
+  unpaddedCurve() {
+    return this.space === 0 ? this.view.unpadded : null;
+  }
+
   /** Other spaces have no curve in the report: what their buffers' live ranges sum to. */
   sumOfBuffers() {
     return sumOf(this.buffers.filter((buffer) => buffer.memory_space === this.space), this.points);
+  }
+
+  /** What there is of the memory space; null where that is not known. */
+  capacity() {
+    return this.space === 0 ? this.module.hbm.available_bytes : null;
+  }
+
+  peakOf(curve) {
+    return this.space === 0 ? this.peak : this.highestOf(curve);
+  }
+
+  highestOf(curve) {
+    return curve.reduce((most, live) => (live.bytes > most.bytes ? live : most), { point: 0, bytes: -1 }).point;
   }
 
   stepWords(point) {
@@ -63,24 +83,31 @@ class ModulePage {
     return [`step ${point} of ${this.points}`, name, source].filter(Boolean).join(" · ");
   }
 
+  /** The curve that is drawn beside today's, with the words for it. */
   chosenWhatIf() {
-    return this.finding === null || this.space !== 0 ? null : this.found[this.finding].view.what_if;
+    if (this.finding === null || this.space !== 0) return null;
+    const { finding, view } = this.found[this.finding];
+    const whatIf = view.what_if;
+    return whatIf && { live: whatIf.live, words: `${finding.rule}: ${finding.remedies[whatIf.remedy].action}: `
+      + `${sizeAsXla(finding.required_bytes)} → ${sizeAsXla(whatIf.required_bytes)}` };
+  }
+
+  /** The buffers that the chosen finding speaks of; null where there is none, or it speaks of none. */
+  marked() {
+    const ids = this.finding === null ? [] : this.found[this.finding].view.buffers;
+    return ids.length > 0 ? new Set(ids) : null;
   }
 
   /** Buffers of the table: alive at the point, and what filters leave of them. */
   rows() {
-    const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
-    const only = this.finding === null ? null : new Set(this.found[this.finding].view.buffers);
-    const limited = only && only.size > 0 ? only : null;
-    let rows = this.alive().filter((buffer) =>
-      (!limited || limited.has(buffer.id)) && !this.hidden.has(buffer.view.category)
-      && (!this.path || this.isBelow(buffer)) && words.every((word) => buffer.search.includes(word)));
+    const [fits, marked] = [filterOf(this.filter), this.marked()];
+    let rows = this.alive().filter((buffer) => (!marked || marked.has(buffer.id)) && !this.hidden.has(buffer.view.category)
+      && (!this.path || this.isBelow(buffer)) && fits(buffer));
     if (this.grouped) rows = groupEqual(rows);
     const { key, down } = this.sort;
     const of = {
-      bytes: (b) => b.bytes, unpadded: (b) => b.unpadded_bytes, lost: (b) => b.lost,
-      order: (b) => b.start ?? -1, kind: (b) => b.view.category, what: (b) => b.op_name || b.instruction,
-      source: (b) => place(b.source),
+      bytes: (b) => b.bytes, lost: (b) => b.lost, order: (b) => b.start ?? -1, kind: (b) => b.view.category,
+      what: (b) => b.op_name || b.instruction, source: (b) => place(b.source),
     }[key];
     return sorted(rows, of, down, (a, b) => b.bytes - a.bytes || a.id - b.id);
   }
@@ -98,26 +125,19 @@ class ModulePage {
     this.chart = new Chart(this);
     this.map = new AllocationMap(this);
     this.table = new Table(this);
-    this.card = h("aside", { class: "card", "aria-label": "Buffer", "aria-live": "polite" });
+    this.card = h("aside", { class: "card", "aria-label": "Buffer", "aria-live": "polite", tabindex: "-1" });
     this.treemap = h("div", { class: "treemap", role: "group", "aria-label": "Treemap of what is alive" });
     this.pointWords = h("p", { class: "said", role: "status", "aria-live": "polite" });
-    const sections = [headline(this), wayOut(this), findingList(this), this.chart.element, this.map.element,
-      aliveSection(this), treeSection(this), parameters(this), kernels(this), facts(this), diagnostics()];
-    return sections;
+    const workspace = h("div", { class: "workspace" },
+      h("div", { class: "stack" }, this.chart.element, this.map.element, aliveSection(this), treeSection(this)), this.card);
+    return [headline(this), wayOut(this), findingList(this), workspace, parameters(this), kernels(this), facts(this), diagnostics()];
   }
 
   /** Draws what depends on the state again. */
   update() {
-    this.chart.draw();
     this.map.draw();
-    this.table.update();
     drawCard(this);
-    drawTree(this);
-    const hasPoint = this.point !== null;
-    this.pointWords.replaceChildren(hasPoint
-      ? `Alive at ${this.stepWords(this.point)}: ${size(liveAt(this.curve(), this.point))}`
-        + (this.point === this.peak && this.space === 0 ? ", the peak" : "")
-      : "The program has no schedule: all buffers are listed.");
+    this.updatePoint();
     this.findingElements.forEach((element, at) => {
       element.classList.toggle("chosen", at === this.finding);
       const button = element.querySelector("button");
@@ -125,24 +145,89 @@ class ModulePage {
     });
   }
 
+  /** The same for what depends on the program point. */
+  updatePoint() {
+    this.chart.draw();
+    this.map.drawOver();
+    this.table.update();
+    drawTree(this);
+    this.pointWords.replaceChildren(this.point === null ? "The program has no schedule: all buffers are listed."
+      : `Alive at ${this.stepWords(this.point)}: ${size(liveAt(this.curve(), this.point))}`
+        + (this.point === this.peakOf(this.curve()) ? ", the peak" : ""));
+    for (const button of this.wholeButtons) button.hidden = this.steps.isWhole && this.map.offsets.isWhole;
+    keepState(this);
+  }
+
   movePoint(point) {
     if (this.points === 0) return;
     this.point = Math.min(this.points - 1, Math.max(0, Math.round(point)));
+    const [from, to] = [this.steps.from, this.steps.to];
+    this.steps.reach(this.point);
+    if (this.steps.from !== from || this.steps.to !== to) this.map.draw();
+    this.updatePoint();
+  }
+
+  hoverAt(point) {
+    if (this.hover === point) return;
+    this.hover = point;
+    this.chart.drawOver();
+    this.map.drawOver();
+  }
+
+  // The curve and the map look at the same steps.
+
+  zoom(factor, at) {
+    this.steps.zoom(factor, at);
+    this.drawSteps();
+  }
+
+  pan(by) {
+    this.steps.pan(by);
+    this.drawSteps();
+  }
+
+  showWhole() {
+    this.steps.reset();
+    this.map.offsets.reset();
+    this.drawSteps();
+  }
+
+  drawSteps() {
+    this.chart.draw();
+    this.map.draw();
+    for (const button of this.wholeButtons) button.hidden = this.steps.isWhole && this.map.offsets.isWhole;
+  }
+
+  lookAt(space) {
+    this.space = space;
+    if (this.chart.space) this.chart.space.value = String(space);
+    this.map.reset();
     this.update();
   }
 
-  select(id) {
+  /** Chooses a buffer; `row` is its group where the table groups. */
+  select(id, row) {
     this.selected = id;
-    this.update();
+    if (row) this.group = row.members || null;
+    this.table.drawRows();
+    this.map.drawOver();
+    drawCard(this);
+    keepState(this);
   }
 
   chooseFinding(at) {
     this.finding = this.finding === at ? null : at;
-    if (this.finding !== null) {
-      this.space = 0;
-      this.chart.space.value = "0";
-    }
-    this.update();
+    if (this.finding !== null && this.space !== 0) this.lookAt(0);
+    else this.update();
     if (this.finding !== null) this.chart.element.scrollIntoView({ block: "nearest" });
   }
+}
+
+function isKnown(figure) {
+  return figure !== null && figure !== undefined;
+}
+
+/** When a buffer is alive: spans of program points, both ends included. */
+function rangesOf(buffer) {
+  return buffer.view.ranges || [[buffer.start, buffer.end]];
 }

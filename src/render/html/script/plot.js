@@ -4,37 +4,77 @@
 class Plot {
   /** As many bytes upwards as `top`, the program from left to right; `feet` lines of marks below. */
   constructor(canvas, tall, top, feet = 1) {
-    Object.assign(this, prepare(canvas, tall), { top, left: 74, span: null });
+    Object.assign(this, prepare(canvas, tall), { top, low: 0, left: 74, span: null, from: 0, to: 1 });
     this.wide = this.width - this.left - 8;
     this.bottom = this.height - 6 - 18 * feet;
   }
 
+  /** Looks at a part of the program only. */
+  within(span) {
+    [this.from, this.to] = [span.from / span.end, span.to / span.end];
+  }
+
   /** Where a share of the program stands. */
   x(share) {
-    return this.left + share * this.wide;
+    return this.left + ((share - this.from) / (this.to - this.from)) * this.wide;
+  }
+
+  /** The share of the program under the pointer, and the bytes. */
+  under(event) {
+    const box = event.target.getBoundingClientRect();
+    const [right, down] = [event.clientX - box.left - this.left, event.clientY - box.top - 10];
+    return {
+      share: this.from + (right / this.wide) * (this.to - this.from),
+      bytes: this.low + (1 - down / (this.bottom - 10)) * (this.top - this.low),
+    };
   }
 
   y(bytes) {
-    return 10 + (1 - bytes / this.top) * (this.bottom - 10);
+    return 10 + (1 - (bytes - this.low) / (this.top - this.low)) * (this.bottom - 10);
+  }
+
+  /** What `draw` draws is cut off at the axes. */
+  inside(draw) {
+    const { context } = this;
+    context.save();
+    context.beginPath();
+    context.rect(this.left, 2, this.wide, this.bottom);
+    context.clip();
+    draw();
+    context.restore();
+  }
+
+  /** Round numbers of program points below the axis. */
+  steps(points) {
+    const { context, bottom } = this;
+    const tick = Math.max(1, roundTick((this.to - this.from) * points, 8));
+    context.fillStyle = colour("quiet");
+    context.textAlign = "right";
+    context.fillText("step", this.left - 6, bottom + 16);
+    context.textAlign = "center";
+    for (let at = Math.ceil((this.from * points) / tick) * tick; at <= this.to * points; at += tick) {
+      const x = this.x(at / points);
+      context.fillRect(x, bottom, 1, 4);
+      if (x < this.width - 16) context.fillText(String(at), x, bottom + 16);
+    }
+    context.textAlign = "left";
   }
 
   axes() {
     const { context, left, top, width } = this;
     const [unit, factor] = unitOf(top);
-    const raw = top / factor / 4;
-    const power = 10 ** Math.floor(Math.log10(raw));
-    const tick = [1, 2, 5, 10].map((step) => step * power).find((step) => step >= raw) || power;
+    const tick = roundTick((top - this.low) / factor, 4);
     context.fillStyle = colour("quiet");
     context.strokeStyle = colour("line");
     context.lineWidth = 1;
     context.textAlign = "right";
-    for (let at = 0; at * factor <= top; at += tick) {
+    for (let at = Math.ceil(this.low / factor / tick) * tick; at * factor <= top; at += tick) {
       const line = Math.round(this.y(at * factor)) + 0.5;
       context.beginPath();
       context.moveTo(left, line);
       context.lineTo(width - 8, line);
       context.stroke();
-      context.fillText(`${Number(at.toPrecision(4))} ${unit}`, left - 6, line + 4);
+      context.fillText(`${Number(at.toPrecision(4))} ${unit}`, left - 6, Math.min(line + 4, this.bottom - 1));
     }
     context.textAlign = "left";
   }
@@ -85,8 +125,11 @@ class Plot {
     context.moveTo(left, at);
     context.lineTo(this.width - 8, at);
     this.stroke(style, [8, 4], 1.5);
+    const wide = context.measureText(words).width;
+    context.fillStyle = colour("page");
+    context.fillRect(left + 4, at - 18, wide + 6, 15);
     context.fillStyle = style;
-    context.fillText(words, left + 6, at - 5);
+    context.fillText(words, left + 7, at - 6);
   }
 
   /** A line at a share of the program, over the whole height. */
@@ -113,6 +156,12 @@ class Plot {
     context.fillText(words, at + (isRight ? -10 : 10), bottom + 16);
     context.textAlign = "left";
   }
+}
+
+/** The step between about `count` round numbers over a length. */
+function roundTick(long, count) {
+  const power = 10 ** Math.floor(Math.log10(long / count));
+  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= long / count) || power;
 }
 
 /** Shows words beside the pointer, inside the canvas. */

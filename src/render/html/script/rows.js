@@ -1,6 +1,7 @@
 // A page with rows in; a table that sorts, answers to keys and holds the rows in sight alone, out.
 
 const ROW_HEIGHT = 46;
+const PRINTED_ROWS = 40;
 
 /** The page has `sort`, gives `rows()`, and is told of a choice with `select(id)`. */
 class Rows {
@@ -18,7 +19,8 @@ class Rows {
     this.element = h("div", {}, this.scroller, this.sum);
     this.scroller.addEventListener("scroll", () => requestAnimationFrame(() => this.drawRows()));
     this.scroller.addEventListener("keydown", (event) => this.key(event));
-    window.addEventListener("beforeprint", () => this.drawRows(60));
+    window.addEventListener("beforeprint", () => this.drawRows(PRINTED_ROWS));
+    window.addEventListener("afterprint", () => this.drawRows());
   }
 
   sortBy(key, isNumber) {
@@ -29,10 +31,11 @@ class Rows {
 
   key(event) {
     if (event.target !== this.scroller) return;
-    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8 };
-    if (event.key === "Enter" && this.rows[this.active]) this.page.select(this.rows[this.active].id);
+    const last = this.rows.length - 1;
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -last, End: last };
+    if (event.key === "Enter" && this.rows[this.active]) this.choose(this.active);
     else if (event.key in moves) {
-      this.active = Math.min(this.rows.length - 1, Math.max(0, this.active + moves[event.key]));
+      this.active = Math.min(last, Math.max(0, this.active + moves[event.key]));
       // The head stays at the top of what is in sight.
       const [top, view, room] = [this.active * ROW_HEIGHT, this.scroller, this.scroller.clientHeight - this.head.clientHeight];
       if (top < view.scrollTop) view.scrollTop = top;
@@ -40,6 +43,11 @@ class Rows {
       this.drawRows();
     } else return;
     event.preventDefault();
+  }
+
+  choose(at) {
+    this.active = at;
+    this.page.select(this.rows[at].id, this.rows[at]);
   }
 
   update() {
@@ -68,7 +76,7 @@ class Rows {
   row(row, at) {
     const isActive = at === this.active && document.activeElement === this.scroller;
     return h("div", { class: `row${row.id === this.page.selected || isActive ? " active" : ""}`, role: "row", id: `row-${at}`, "aria-rowindex": at + 2, "aria-selected": String(row.id === this.page.selected),
-      style: { top: `${at * ROW_HEIGHT}px` }, click: () => { this.active = at; this.page.select(row.id); } }, this.cells(row));
+      style: { top: `${at * ROW_HEIGHT}px` }, click: () => this.choose(at) }, this.cells(row));
   }
 }
 

@@ -6,23 +6,14 @@ const CATEGORIES = {
 };
 
 function aliveSection(page) {
-  const filter = h("input", { type: "search", id: "filter", placeholder: "Filter: name, op_name, file, shape",
-    "aria-label": "Filter buffers", size: "30",
+  const filter = h("input", { type: "search", id: "filter", placeholder: "Filter: words, op:, file:, shape:, >64MiB",
+    "aria-label": "Filter buffers", title: FILTER_HELP, size: "34",
     input: (event) => { page.filter = event.target.value; page.table.update(); } });
   const group = h("label", {}, h("input", { type: "checkbox", id: "group",
     change: (event) => { page.grouped = event.target.checked; page.table.update(); } }), "group equal");
-  const present = new Set(page.buffers.filter((buffer) => buffer.bytes > 0).map((buffer) => buffer.view.category));
-  const toggles = Object.entries(CATEGORIES).filter(([name]) => present.has(name)).map(([name, label]) =>
-    h("button", { type: "button", "aria-pressed": "true", "data-category": name, click: (event) => {
-      const isShown = page.hidden.delete(name) || !page.hidden.add(name);
-      event.currentTarget.setAttribute("aria-pressed", String(isShown));
-      page.update();
-    } }, h("span", { class: "swatch", style: { background: `var(--${name})` } }), label));
   page.chips = h("span", {});
-  return h("section", { id: "alive" }, h("h2", {}, "Buffers alive"), page.pointWords,
-    h("div", { class: "bar-row" }, filter, group, page.chips),
-    h("div", { class: "bar-row", role: "group", "aria-label": "Categories shown" }, toggles),
-    h("div", { class: "columns" }, page.table.element, page.card));
+  return h("section", { id: "alive", "aria-label": "Buffers alive" }, h("h2", {}, "Buffers alive"), page.pointWords,
+    h("div", { class: "bar-row" }, filter, group, page.chips), page.table.element);
 }
 
 class Table extends Rows {
@@ -35,8 +26,16 @@ class Table extends Rows {
     super.update();
     const { page } = this;
     const bytes = this.rows.reduce((sum, row) => sum + row.bytes, 0);
-    this.sum.textContent = `${plural(this.rows.length, page.grouped ? "group" : "buffer")}, ${size(bytes)}`;
+    this.sum.textContent = `${plural(this.rows.length, page.grouped ? "group" : "buffer")}, ${size(bytes)}${this.rest()}`;
     this.drawChips();
+  }
+
+  /** What is alive in buffers that are too small for the page. */
+  rest() {
+    const { page } = this;
+    if (page.view.left_out.length === 0 || page.point === null) return "";
+    const rest = liveAt(page.curve(), page.point) - page.alive().reduce((sum, buffer) => sum + buffer.bytes, 0);
+    return rest > 0 ? `; ${size(rest)} more in smaller buffers that are not on this page` : "";
   }
 
   drawChips() {
@@ -48,7 +47,7 @@ class Table extends Rows {
   }
 
   cells(buffer) {
-    const steps = buffer.start === null || buffer.start === undefined ? "" : `${buffer.start}–${buffer.end}`;
+    const steps = isKnown(buffer.start) ? `${buffer.start}–${buffer.end}` : "";
     return [
       h("span", { class: "number", role: "gridcell" }, size(buffer.bytes)),
       h("span", { class: "number quiet", role: "gridcell" }, buffer.lost ? `+${size(buffer.lost)}` : ""),
@@ -67,9 +66,10 @@ function groupEqual(rows) {
   for (const buffer of rows) {
     const key = [buffer.shape, buffer.op_name, place(buffer.source), buffer.bytes, buffer.view.category].join("\u0000");
     const group = groups.get(key);
-    if (!group) groups.set(key, { ...buffer, count: 1 });
+    if (!group) groups.set(key, { ...buffer, count: 1, members: [buffer] });
     else {
       group.count += 1;
+      group.members.push(buffer);
       for (const field of ["bytes", "unpadded_bytes", "lost"]) group[field] += buffer[field];
       group.start = Math.min(group.start, buffer.start);
       group.end = Math.max(group.end, buffer.end);

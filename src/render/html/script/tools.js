@@ -112,10 +112,11 @@ function colour(name) {
 function prepare(canvas, height) {
   const width = Math.max(200, canvas.parentElement.clientWidth - 2);
   const ratio = window.devicePixelRatio || 1;
-  canvas.width = width * ratio;
-  canvas.height = height * ratio;
+  const [right, down] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== right || canvas.height !== down) [canvas.width, canvas.height] = [right, down];
   canvas.style.height = `${height}px`;
   const context = canvas.getContext("2d");
+  context.reset();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.font = "12px system-ui, sans-serif";
   return { context, width, height };

@@ -1,18 +1,33 @@
 // Buffers alive in; areas by op_name or source line out.
 
 function treeSection(page) {
-  return h("section", {}, h("div", { class: "bar-row" }, h("h2", {}, "What holds it"),
-    choices("Tree by", [["op_name", "by op_name"], ["source", "by source line"]], page.tree, (tree) => { page.tree = tree; drawTree(page); })),
-  page.treemap, h("p", { class: "quiet small no-print" }, "Choose a part to filter the table above by it."));
+  page.crumbs = h("nav", { class: "bar-row crumbs", "aria-label": "Part of the treemap" });
+  return h("section", { "aria-label": "What holds it" }, h("div", { class: "bar-row" }, h("h2", {}, "What holds it"),
+    choices("Tree by", [["op_name", "by op_name"], ["source", "by source line"]], page.tree, (tree) => {
+      page.tree = tree;
+      goInto(page, []);
+    })),
+  page.crumbs, page.treemap, h("p", { class: "quiet small no-print" }, "Choose a part to go into it; the table above lists what it holds."));
+}
+
+/** Looks at one part alone, in the treemap and the table; at all where the path is empty. */
+function goInto(page, parts) {
+  page.path = parts.length > 0 ? { tree: page.tree, parts } : null;
+  page.table.update();
+  drawTree(page);
 }
 
 function drawTree(page) {
   const alive = page.alive().filter((buffer) => !page.hidden.has(buffer.view.category));
-  drawTreemap(page.treemap, treeOf(alive, page.tree), (parts) => {
-    page.path = { tree: page.tree, parts };
-    page.table.update();
-    document.getElementById("alive").scrollIntoView({ block: "nearest" });
-  });
+  const parts = page.path ? page.path.parts : [];
+  const inside = page.path ? alive.filter((buffer) => page.isBelow(buffer)) : alive;
+  let node = treeOf(inside, page.tree);
+  for (const part of parts) node = node.children.get(part) || node;
+  const crumb = (words, to) => h("button", { type: "button", class: "link", click: () => goInto(page, to) }, words);
+  page.crumbs.replaceChildren(...(parts.length === 0 ? [] : [crumb("all", []),
+    ...parts.map((part, at) => ["/ ", at + 1 < parts.length ? crumb(part, parts.slice(0, at + 1)) : h("b", {}, part)]).flat(),
+    ` ${size(node.bytes)}`]));
+  drawTreemap(page.treemap, node.children.size > 0 ? node : { ...node, children: new Map([[parts.at(-1), node]]) }, (to) => goInto(page, to));
 }
 
 function treePath(buffer, tree) {
@@ -77,7 +92,7 @@ function drawTreemap(element, root, choose) {
   const MOST = 400;
   element.replaceChildren();
   const whole = { x: 0, y: 0, w: element.clientWidth, h: element.clientHeight };
-  const place2 = (node, box) => {
+  const fill = (node, box) => {
     const parts = [...node.children.values()].filter((part) => part.bytes > 0).sort((a, b) => b.bytes - a.bytes).slice(0, 60);
     for (const { part, x, y, w, h: high } of squarify(parts, box)) {
       if (w < 4 || high < 4 || element.childElementCount >= MOST) continue;
@@ -87,12 +102,17 @@ function drawTreemap(element, root, choose) {
         label += `/${inner.parts[inner.parts.length - 1]}`;
       }
       const isLeaf = inner.children.size === 0 || w < 40 || high < 40;
-      element.append(h("button", { type: "button", class: isLeaf ? "leaf" : null, title: `${inner.parts.join("/")}: ${size(part.bytes)}`,
-        "aria-label": `${inner.parts.join("/")}: ${size(part.bytes)}`, click: () => choose(part.parts),
+      const words = `${size(part.bytes)} ${label}`;
+      const whole = `${size(part.bytes)} ${inner.parts.join("/")}`;
+      const isShort = isLeaf && (w < 52 || high < 16);
+      // What is too small to be aimed at is no button: the table lists it.
+      const isButton = w >= 24 && high >= 24;
+      element.append(h(isButton ? "button" : "div", { type: isButton ? "button" : null, class: isLeaf ? "tile leaf" : "tile", title: whole,
+        "aria-label": isButton && isShort ? whole : null, click: () => choose(part.parts),
         style: { left: `${x}px`, top: `${y}px`, width: `${w}px`, height: `${high}px`, "--shade": `var(--${part.buffer.view.category})` } },
-      `${size(part.bytes)} ${label}`));
-      if (!isLeaf) place2(inner, { x: x + 4, y: y + 20, w: w - 8, h: high - 24 });
+      isShort ? "" : words));
+      if (!isLeaf) fill(inner, { x: x + 4, y: y + 20, w: w - 8, h: high - 24 });
     }
   };
-  place2(root, whole);
+  fill(root, whole);
 }

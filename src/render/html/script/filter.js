@@ -1,0 +1,30 @@
+// What a reader types in; whether a buffer is meant out.
+
+const FILTER_HELP = "Words are looked for everywhere; op:softmax, file:model.py, shape:bf16, kind:gradient in one place; >64MiB, <1MiB by size";
+
+/** What is searched of a buffer: all of it, and each part by its prefix. */
+function searchOf(buffer) {
+  const { source } = buffer;
+  const parts = {
+    op: buffer.op_name, file: source ? `${source.file}:${source.line} ${source.function || ""}` : "", shape: buffer.shape,
+    kind: `${buffer.kind} ${buffer.view.category}${buffer.is_donated ? " donated" : ""}`, name: nameOf(buffer),
+  };
+  for (const part of Object.keys(parts)) parts[part] = parts[part].toLowerCase();
+  return { ...parts, all: Object.values(parts).join("\n") };
+}
+
+/** Every word of the text must hold. */
+function filterOf(text) {
+  const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map(testOf);
+  return (buffer) => tests.every((test) => test(buffer));
+}
+
+function testOf(word) {
+  const bySize = /^([<>])(\d+(?:\.\d+)?)(b|kib|mib|gib)?$/.exec(word);
+  if (bySize) {
+    const bytes = Number(bySize[2]) * KIB ** ["b", "kib", "mib", "gib"].indexOf(bySize[3] || "mib");
+    return bySize[1] === ">" ? (buffer) => buffer.bytes > bytes : (buffer) => buffer.bytes < bytes;
+  }
+  const byPart = /^(op|file|shape|kind|name):(.+)$/.exec(word);
+  return byPart ? (buffer) => buffer.search[byPart[1]].includes(byPart[2]) : (buffer) => buffer.search.all.includes(word);
+}

@@ -1,0 +1,29 @@
+// Nothing in; a dialog that lists what keys do out.
+
+const KEYS = [
+  ["Curve", [["← →", "one step back, on"], ["Page Up, Page Down", "a twentieth of what is in sight"], ["Home, End", "the first, the last step"], ["p", "the peak"]]],
+  ["Curve and map", [["+ −", "closer, further"], ["0", "the whole program"], ["Ctrl + wheel, two fingers", "closer, further at the pointer"]]],
+  ["Map", [["arrows, dragging", "move"]]],
+  ["Table", [["↑ ↓", "another buffer"], ["Enter", "its card"], ["Home, End", "the first, the last"]]],
+  ["Anywhere", [["/", "to the filter"], ["Escape", "closes the card"], ["?", "this list"]]],
+];
+
+function keysDialog() {
+  const dialog = h("dialog", { id: "keys", "aria-labelledby": "keys-title" }, h("h2", { id: "keys-title" }, "Keys"),
+    KEYS.map(([where, keys]) => [h("h3", {}, where), h("dl", {}, keys.map(([key, does]) => [h("dt", {}, key), h("dd", {}, does)]))]),
+    h("p", {}, FILTER_HELP), h("form", { method: "dialog" }, h("button", { type: "submit" }, "Close")));
+  return dialog;
+}
+
+/** Keys that do the same wherever the focus is. */
+function listenToKeys(dialog) {
+  document.addEventListener("keydown", (event) => {
+    const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
+    if (event.key === "Escape" && !dialog.open && current && current.selected !== null) current.select(null);
+    else if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (event.key === "?") dialog.showModal();
+    else if (event.key === "/" && document.getElementById("filter")) document.getElementById("filter").focus();
+    else return;
+    event.preventDefault();
+  });
+}
