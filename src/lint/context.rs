@@ -426,6 +426,8 @@ impl<'a> Context<'a> {
             provenance: Provenance::Model,
             buffers: Vec::new(),
             also_seen: Vec::new(),
+            copies_of: Vec::new(),
+            mistake: None,
             fingerprint: String::new(),
         }
     }

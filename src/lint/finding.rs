@@ -197,9 +197,15 @@ pub struct Finding {
     /// The buffers it is about.
     #[serde(skip)]
     pub buffers: Vec<BufferId>,
+    /// The arguments that its buffers are copies of: what makes those smaller makes the copies smaller.
+    #[serde(skip)]
+    pub copies_of: Vec<BufferId>,
     /// Other rules that match the same bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also_seen: Vec<String>,
+    /// The one mistake behind this and findings of other rules, where the rule knows it.
+    #[serde(skip)]
+    pub mistake: Option<&'static str>,
     /// Stays the same when instructions are renumbered.
     pub fingerprint: String,
 }

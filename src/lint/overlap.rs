@@ -74,7 +74,7 @@ struct Speaker {
 }
 
 /// What the best remedy of a finding saves, where one has a figure.
-fn saving(finding: &Finding) -> Option<u64> {
+pub(super) fn saving(finding: &Finding) -> Option<u64> {
     let after = finding.remedies.iter().filter_map(|remedy| remedy.required_bytes_after).min()?;
     Some(finding.required_bytes.saturating_sub(after))
 }
@@ -100,7 +100,7 @@ fn most_shared(
 }
 
 /// Takes note of a finding of the same bytes.
-fn speak_for(speaker: &mut Finding, other: Finding) {
+pub(super) fn speak_for(speaker: &mut Finding, other: Finding) {
     let place = other.source.as_ref().map_or(String::new(), |source| format!(" ({source})"));
     let seen = format!("{}: {}{place}", other.rule, other.message);
     if !speaker.also_seen.contains(&seen) {
@@ -146,6 +146,8 @@ mod tests {
             provenance: Provenance::Model,
             buffers: buffers.iter().map(|&at| BufferId(at)).collect(),
             also_seen: Vec::new(),
+            copies_of: Vec::new(),
+            mistake: None,
             fingerprint: String::new(),
         }
     }

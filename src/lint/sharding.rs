@@ -20,6 +20,16 @@ pub(super) fn used_axes<'m>(before: &Module<'m>) -> FxHashSet<&'m str> {
         .collect()
 }
 
+/// The mistake behind every finding about whole arrays, where no sharding of the program splits
+/// anything over any axis of the mesh.
+pub(super) fn nothing_is_split(context: &Context<'_>) -> Option<&'static str> {
+    let used = used_axes(context.before?);
+    let mut axes = context.axes().peekable();
+    let has_axes = axes.peek().is_some();
+    (has_axes && !axes.any(|axis| used.contains(axis.name.as_str())))
+        .then_some("no sharding splits anything")
+}
+
 /// The axes that split each dimension of an entry parameter; `None` where its sharding has no names.
 pub(super) fn axes_by_dimension<'m>(
     before: &Module<'m>,

@@ -7,10 +7,12 @@
 //! times what the shrunk arguments alone promised, and more than before in one of them.
 
 use super::sharding::{axes_by_dimension, best_split_bytes};
+use super::upstream::argument_upstream;
 use super::{Argument, Axis, Context, Remedy};
 use crate::config::total_bytes;
 use crate::graph::Loop;
-use crate::memory::{Edit, ValueId};
+use crate::hlo::{InstructionId, ShapeId};
+use crate::memory::{Edit, Value, ValueId};
 use rustc_hash::FxHashSet;
 
 /// A way to split an array: over so many devices, named as the user would.
@@ -129,6 +131,9 @@ pub(super) struct State<'s, 'c> {
     pub(super) kept: Vec<&'s Array<'c>>,
 }
 
+/// The size from which copies of arguments are looked for.
+const COPY_BYTES: u64 = 1 << 20;
+
 /// A remedy with what the program needs at most, where that can be told; `None` where it may save
 /// nothing.
 pub(super) fn priced(
@@ -138,7 +143,10 @@ pub(super) fn priced(
     action: String,
 ) -> Option<Remedy> {
     let arrays = || state.parameters.iter().chain(&state.optimizer);
-    let edits = arrays().map(|array| array.shrunk(context, split.ways)).collect();
+    let edits = arrays()
+        .map(|array| array.shrunk(context, split.ways))
+        .chain(shrunk_copies(context, arrays().map(|array| array.argument), split.ways))
+        .collect();
     let mut remedy = context.priced(action, edits, true)?;
     let Some(packed) = remedy.required_bytes_after else { return Some(remedy) };
     let bound = if split.batch_ways > 1 {
@@ -156,6 +164,30 @@ pub(super) fn priced(
     };
     remedy.required_bytes_after = Some(bound);
     (bound < context.hbm().required_bytes).then_some(remedy)
+}
+
+/// Copies of whole arguments (in another type or layout, for a later step) that are split with them.
+fn shrunk_copies<'c>(
+    context: &Context<'_>,
+    arguments: impl Iterator<Item = &'c Argument>,
+    ways: u64,
+) -> Vec<Edit> {
+    let split: FxHashSet<InstructionId> = arguments.map(|argument| argument.instruction).collect();
+    let elements = |shape: ShapeId| context.module.shapes.get(shape).array()?.elements();
+    let is_copy = |value: &Value| {
+        let of = argument_upstream(context, value).filter(|of| split.contains(of));
+        let whole = of.and_then(|of| elements(context.module.instruction(of).shape));
+        whole.is_some() && whole == elements(value.shape) && !split.contains(&value.instruction)
+    };
+    let values = (0..).map(ValueId).zip(&context.profile.values);
+    values
+        .filter(|(_, value)| value.memory_space == 0 && value.size_bytes >= COPY_BYTES)
+        .filter(|(_, value)| is_copy(value))
+        .map(|(id, value)| Edit::Shrink {
+            buffer: value.buffer,
+            bytes: best_split_bytes(context, id, ways),
+        })
+        .collect()
 }
 
 /// What whole parameters add to the peak when their optimizer state is split: their gradients and new

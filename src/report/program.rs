@@ -199,6 +199,8 @@ fn judge<T>(
     context.renew_questions();
     let way_out = way_out(&context, &findings);
     let findings = lint::fold(findings, &profile);
+    context.renew_questions();
+    let findings = lint::fold_moot(&context, findings);
     let more = then(&context, &findings);
     let report = report(program, &context, &machine, way_out);
     Ok(((report, more), findings))

@@ -127,6 +127,11 @@ fn report(context: &Context<'_>, copies: &[Copied<'_>]) -> Option<Finding> {
     finding.bytes = total;
     finding.buffers =
         copies.iter().map(|copied| context.profile.value(copied.value).buffer).collect();
+    let arguments = copies.iter().filter_map(|copied| {
+        let value = context.value_at(copied.argument.instruction)?;
+        Some(context.profile.value(value).buffer)
+    });
+    finding.copies_of = arguments.collect();
     finding.source = largest
         .reader
         .and_then(|reader| context.source_near(reader))

@@ -2,7 +2,7 @@
 
 use crate::config::{bytes, total_bytes};
 use crate::lint::gathers::over_capacity;
-use crate::lint::sharding::best_split_bytes;
+use crate::lint::sharding::{best_split_bytes, nothing_is_split};
 use crate::lint::{Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule, Threshold};
 use crate::memory::{Edit, ValueId};
 
@@ -68,6 +68,7 @@ fn finding(context: &Context<'_>, values: &[ValueId], largest: ValueId) -> Findi
     finding.shape = Some(shape);
     finding.bytes = held;
     finding.buffers = values.iter().map(|&id| context.profile.value(id).buffer).collect();
+    finding.mistake = nothing_is_split(context);
     let devices = context.mesh.devices;
     finding.remedies = if devices > 1 {
         let edit = |&id: &ValueId| Edit::Shrink {

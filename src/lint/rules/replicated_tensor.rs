@@ -5,7 +5,7 @@ use crate::hlo::{ArrayShape, InstructionId, Module};
 use crate::lint::gathers::{over_capacity, sliced};
 use crate::lint::rest::push_most;
 use crate::lint::rules::gather_over_capacity;
-use crate::lint::sharding::{axes_by_dimension, best_split_bytes};
+use crate::lint::sharding::{axes_by_dimension, best_split_bytes, nothing_is_split};
 use crate::lint::splits::{Array, Split, State, priced, split_over, splits};
 use crate::lint::stacked::stacked;
 use crate::lint::upstream::argument_upstream;
@@ -107,6 +107,7 @@ fn arguments(context: &Context<'_>, findings: &mut Vec<Finding>) {
         given_as(context, &groups)
     );
     finding.bytes = total;
+    finding.mistake = nothing_is_split(context);
     finding.buffers = groups
         .iter()
         .flat_map(|group| &group.arrays)

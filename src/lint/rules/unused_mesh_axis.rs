@@ -4,7 +4,7 @@ use crate::config::{bytes, total_bytes};
 use crate::hlo::{ArrayShape, InstructionId, Module};
 use crate::lint::cause;
 use crate::lint::context;
-use crate::lint::sharding::{axes_by_dimension, split_bytes, used_axes};
+use crate::lint::sharding::{axes_by_dimension, nothing_is_split, split_bytes, used_axes};
 use crate::lint::{
     Argument, Axis, Cause, Confidence, Context, Finding, Kind, Level, Meta, Reference, Remedy, Rule,
 };
@@ -79,6 +79,7 @@ fn finding(
         saved => saved,
     };
     let batch = [used, unused].concat();
+    finding.mistake = nothing_is_split(context);
     let action = match batch.as_slice() {
         [only] => format!("split the batch over {}", quoted(&[only], "")),
         all => format!("batch over ({})", quoted(all, ", ")),
