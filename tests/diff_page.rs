@@ -69,10 +69,26 @@ fn the_page_holds_the_json_and_what_belongs_to_it() {
             for side in ["old", "new"] {
                 curve_reaches_the_peak(&old, &module["hbm"]["peak_live"], &view[side], side);
                 let places = list(&module["buffers"]).iter().zip(list(&view["buffers"]));
-                places.for_each(|(change, place)| members_are_the_buffers(change, place, side));
+                places.for_each(|(change, place)| {
+                    members_are_the_buffers(change, place, &view[side], side);
+                });
             }
         }
     }
+}
+
+/// Buffers that are not alive all the time between their first and their last step.
+#[test]
+fn gaps_in_live_ranges_are_there() {
+    let data = data(&page("testdata/large/decoder_train_step", "testdata/dumps/scan_oom"));
+    let (module, view) = (&data["diff"]["modules"][0], &data["modules"][0]);
+    for (change, place) in list(&module["buffers"]).iter().zip(list(&view["buffers"])) {
+        // Of very many equal ones the first alone are told.
+        if change["old"]["count"].as_u64().is_none_or(|count| count <= 200) {
+            members_are_the_buffers(change, place, &view["old"], "old");
+        }
+    }
+    assert!(view["buffers"].to_string().contains("\"ranges\":[["));
 }
 
 /// The curve's highest is where the peak is, and as high as the comparison says.
@@ -91,7 +107,7 @@ fn curve_reaches_the_peak(name: &str, peak_live: &Value, view: &Value, side: &st
 }
 
 /// The members of a change have its bytes, and as many as it says are alive at the peak.
-fn members_are_the_buffers(change: &Value, places: &Value, side: &str) {
+fn members_are_the_buffers(change: &Value, places: &Value, view: &Value, side: &str) {
     let (held, place) = (&change[side], &places[side]);
     if held.is_null() {
         return assert!(place.is_null(), "{change}");
@@ -100,8 +116,34 @@ fn members_are_the_buffers(change: &Value, places: &Value, side: &str) {
     assert_eq!(Some(members.len() as u64), held["count"].as_u64(), "{change}");
     let bytes: u64 = members.iter().map(|member| member["bytes"].as_u64().unwrap()).sum();
     assert_eq!(Some(bytes), change["size"][format!("{side}_bytes")].as_u64(), "{change}");
-    assert!(place["unpadded_bytes"].as_u64().unwrap() <= bytes, "{change}");
-    assert!(members.iter().all(|member| member["start"].as_u64() <= member["end"].as_u64()));
+    // The table of a tuple may be smaller than its pointers.
+    let is_tuple = held["shape"].as_str().unwrap().starts_with('(');
+    assert!(is_tuple || place["unpadded_bytes"].as_u64().unwrap() <= bytes, "{change}");
+    let peak = view["peak"].as_u64().unwrap();
+    let is_alive = |member: &&Value| ranges(member).iter().any(|[a, b]| *a <= peak && peak <= *b);
+    let alive = members.iter().filter(is_alive).count() as u64;
+    if held["kind"] != "thread-local" {
+        assert_eq!(Some(alive), held["alive"].as_u64(), "{change}");
+    }
+}
+
+/// When a member is alive.
+fn ranges(member: &Value) -> Vec<[u64; 2]> {
+    let number = |value: &Value| value.as_u64().unwrap();
+    match member.get("ranges") {
+        Some(parts) => list(parts).iter().map(|r| [number(&r[0]), number(&r[1])]).collect(),
+        None if member["start"].is_null() => Vec::new(),
+        None => vec![[number(&member["start"]), number(&member["end"])]],
+    }
+}
+
+/// First and last step of every member of a side.
+fn spans(places: &Value, side: &str) -> Vec<(Option<u64>, Option<u64>)> {
+    let members = list(places).iter().filter_map(|place| place.get(side));
+    members
+        .flat_map(|place| list(&place["members"]))
+        .map(|member| (member["start"].as_u64(), member["end"].as_u64()))
+        .collect()
 }
 
 /// What a saved report holds is on the page as its dump's is; what it does not hold is said.
@@ -119,7 +161,8 @@ fn a_saved_report_does_as_a_side() {
         for field in ["points", "peak", "live", "available_bytes"] {
             assert_eq!(saved["old"][field], dump["old"][field], "{pair} {field}");
         }
-        assert!(saved["buffers"] == dump["buffers"] && saved["new"] == dump["new"], "{pair}");
+        assert!(saved["new"] == dump["new"], "{pair}");
+        assert_eq!(spans(&saved["buffers"], "old"), spans(&dump["buffers"], "old"), "{pair}");
         assert!(saved["old"].get("steps").is_none() && dump["old"].get("steps").is_some());
         let left_out = list(&saved["left_out"]);
         assert!(left_out[0].as_str().unwrap().starts_with("the old side is a saved report"));

@@ -63,6 +63,8 @@ export async function loadsFastAndScrolls(t, file) {
   await page.$eval("#rows", (rows) => { rows.scrollTop = rows.scrollHeight; });
   await page.waitForFunction(() => !document.getElementById("row-0"));
   assert.ok((await page.locator(".row").count()) < 60);
+  const sheets = (await page.pdf()).toString("latin1").match(/\/Type\s*\/Page\b/g).length;
+  assert.ok(sheets < 20, `${sheets} sheets of paper`);
 }
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");

@@ -117,9 +117,7 @@ pub(super) fn views(context: &Context<'_>, buffers: &[Buffer]) -> Vec<BufferView
             line: 0,
         };
         if let Some(id) = buffer.value {
-            if matches!(buffer.kind, Kind::Temporary | Kind::ThreadLocal) {
-                view.ranges = ranges(context.profile, id);
-            }
+            view.ranges = ranges(context.profile, buffer);
             if detailed {
                 describe(context, id, &lines, &mut view);
             }
@@ -156,7 +154,9 @@ fn is_collective(opcode: &str) -> bool {
 }
 
 /// When any value of a buffer is alive, where there are gaps between them.
-fn ranges(profile: &MemoryProfile, id: ValueId) -> Vec<(u32, u32)> {
+pub(super) fn ranges(profile: &MemoryProfile, buffer: &Buffer) -> Vec<(u32, u32)> {
+    let is_whole = !matches!(buffer.kind, Kind::Temporary | Kind::ThreadLocal);
+    let Some(id) = buffer.value.filter(|_| !is_whole) else { return Vec::new() };
     let value = profile.value(id);
     let here = value.place.map(|place| place.allocation);
     let members = profile.buffer(value.buffer).values.iter().map(|&id| profile.value(id));

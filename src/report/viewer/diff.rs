@@ -3,7 +3,7 @@
 //! and what is too much for a page is left out, and said.
 
 use super::steps::Steps;
-use super::{curve, most_of_each};
+use super::{buffers, curve, most_of_each};
 use crate::config::Settings;
 use crate::dump::Dump;
 use crate::lint::{Context, Source};
@@ -76,6 +76,9 @@ pub struct More {
     pub unpadded: Vec<Live>,
     /// What stands at program points.
     pub steps: Steps,
+    /// Of each buffer when it is alive, where there are gaps.
+    #[serde(skip)]
+    ranges: Vec<Vec<(u32, u32)>>,
 }
 
 /// Where the buffers of a change are.
@@ -115,6 +118,9 @@ pub struct Member {
     pub start: Option<u32>,
     /// The last one.
     pub end: Option<u32>,
+    /// When it is alive, where a dump shows gaps between them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranges: Vec<(u32, u32)>,
 }
 
 /// One side of a page: its report, and what belongs to its modules where it is a dump.
@@ -136,7 +142,7 @@ impl PageSide {
     pub fn of(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> PageSide {
         let (check, taken) = check_and(dump, settings, done, |context, _| {
             let details = Details::of(context, Options::default());
-            let more = More::of(context, &details.live);
+            let more = More::of(context, &details);
             (details, more)
         });
         let (details, more) = taken.into_iter().unzip();
@@ -145,11 +151,12 @@ impl PageSide {
 }
 
 impl More {
-    fn of(context: &Context<'_>, live: &[Live]) -> More {
+    fn of(context: &Context<'_>, details: &Details) -> More {
         let points = context.profile.schedule.len();
         let curve = live_unpadded_bytes(context.profile, &context.module.shapes, 0);
-        let steps = Steps::of(context, &curve::thin_again(live, points));
-        More { unpadded: curve::thin(curve, points), steps }
+        let steps = Steps::of(context, &curve::thin_again(&details.live, points));
+        let ranges = details.buffers.iter().map(|buffer| buffers::ranges(context.profile, buffer));
+        More { unpadded: curve::thin(curve, points), steps, ranges: ranges.collect() }
     }
 }
 
@@ -180,15 +187,18 @@ fn pair(
     let mut left_out = Vec::from_iter(keep_largest(diff, most));
     let [old_at, new_at] = diff.sides;
     let [old, new] = sides;
-    let buffers = [&old.report.modules[old_at], &new.report.modules[new_at]]
-        .map(|module| module.details.buffers.as_slice());
-    let mut place = |held: &Option<Held>, side: usize| -> Option<Place> {
-        held.as_ref().map(|held| Place::of(held, buffers[side], members))
+    let mut place = |held: &Option<Held>, side: &PageSide, at: usize| -> Option<Place> {
+        let ranges = side.more.get(at).map_or(&[][..], |more| &more.ranges);
+        let buffers = &side.report.modules[at].details.buffers;
+        held.as_ref().map(|held| Place::of(held, buffers, ranges, members))
     };
     let places: Vec<Places> = diff
         .buffers
         .iter()
-        .map(|change| Places { old: place(&change.old, 0), new: place(&change.new, 1) })
+        .map(|change| Places {
+            old: place(&change.old, old, old_at),
+            new: place(&change.new, new, new_at),
+        })
         .collect();
     let count = |place: &Option<Place>| place.as_ref().map_or(0, |place| place.members.len());
     let told = places.iter().map(|places| count(&places.old) + count(&places.new)).sum::<usize>();
@@ -221,7 +231,7 @@ fn saved([old, new]: &[SideView; 2]) -> Option<String> {
         (Some(_), Some(_)) => return None,
     };
     Some(format!(
-        "{sides}, without the instructions at program points and the curve without padding"
+        "{sides}, without instructions at program points, the curve without padding and gaps in live ranges"
     ))
 }
 
@@ -259,27 +269,28 @@ impl SideView {
 
 impl Place {
     /// Takes the members that it tells from what the page may still hold.
-    fn of(held: &Held, buffers: &[Buffer], left: &mut usize) -> Place {
-        let mut members: Vec<&Buffer> =
-            held.members.iter().filter_map(|&at| buffers.get(at)).collect();
-        let unpadded_bytes = total_bytes(members.iter().map(|buffer| buffer.unpadded_bytes));
-        members.sort_by_key(|buffer| (Reverse(buffer.bytes), buffer.start));
-        let source = members.iter().filter_map(|buffer| buffer.source.clone()).min();
+    fn of(held: &Held, buffers: &[Buffer], ranges: &[Vec<(u32, u32)>], left: &mut usize) -> Place {
+        let mut members: Vec<(usize, &Buffer)> =
+            held.members.iter().filter_map(|&at| Some((at, buffers.get(at)?))).collect();
+        let unpadded_bytes = total_bytes(members.iter().map(|(_, buffer)| buffer.unpadded_bytes));
+        members.sort_by_key(|(_, buffer)| (Reverse(buffer.bytes), buffer.start));
+        let source = members.iter().filter_map(|(_, buffer)| buffer.source.clone()).min();
         members.truncate(MOST_EQUAL.min(*left));
         *left -= members.len();
-        let members = members.into_iter().map(Member::of).collect();
-        Place { unpadded_bytes, source, members }
+        let member = |(at, buffer)| Member::of(buffer, ranges.get(at).cloned().unwrap_or_default());
+        Place { unpadded_bytes, source, members: members.into_iter().map(member).collect() }
     }
 }
 
 impl Member {
-    fn of(buffer: &Buffer) -> Member {
+    fn of(buffer: &Buffer, ranges: Vec<(u32, u32)>) -> Member {
         Member {
             instruction: buffer.instruction.clone(),
             index: buffer.index.clone(),
             bytes: buffer.bytes,
             start: buffer.start,
             end: buffer.end,
+            ranges,
         }
     }
 }

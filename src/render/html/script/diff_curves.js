@@ -178,7 +178,7 @@ function stepWords({ steps, points }, step) {
 
 /** Live ranges as one list without overlaps. */
 function joined(members) {
-  const ranges = members.filter((member) => member.start !== null).map(({ start, end }) => [start, end]).sort((a, b) => a[0] - b[0]);
+  const ranges = members.flatMap(rangesOf).sort((a, b) => a[0] - b[0]).map(([start, end]) => [start, end]);
   const all = [];
   for (const [start, end] of ranges) {
     const last = all.at(-1);

@@ -60,13 +60,13 @@ class Rows {
       const button = head.firstChild;
       button.textContent = button.textContent.replace(/ [▲▼]$/, "") + (isKey ? (sort.down ? " ▼" : " ▲") : "");
     }
-    this.body.style.height = `${this.rows.length * ROW_HEIGHT}px`;
     this.scroller.setAttribute("aria-rowcount", this.rows.length + 1);
     this.drawRows();
   }
 
-  /** Only the rows in sight are in the page. */
+  /** Only the rows in sight are in the page; on paper as many as that. */
   drawRows(most) {
+    this.body.style.height = `${Math.min(this.rows.length, most || Infinity) * ROW_HEIGHT}px`;
     const first = most ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - 3);
     const last = Math.min(this.rows.length, most || first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 6);
     this.body.replaceChildren(...this.rows.slice(first, last).map((row, at) => this.row(row, first + at)));

@@ -71,15 +71,20 @@ function stepOf({ at, instructions, sources, lines }, point) {
   return { name: (isOther ? "near " : "") + (instructions[index] || ""), source: lines[sources[index]] || "" };
 }
 
+/** When a buffer is alive: from its first step to its last, or in parts where gaps are known. */
+function rangesOf({ start, end, ranges, view }) {
+  if (start === null || start === undefined) return [];
+  return (view ? view.ranges : ranges) || [[start, end]];
+}
+
 /** The curve that the live ranges of buffers sum to. */
 function sumOf(buffers, points) {
   const changes = new Map([[0, 0]]);
   const add = (point, bytes) => changes.set(point, (changes.get(point) || 0) + bytes);
-  for (const { bytes, start, end, view } of buffers) {
-    if (start === null || start === undefined) continue;
-    for (const [from, to] of (view && view.ranges) || [[start, end]]) {
-      add(from, bytes);
-      add(to + 1, -bytes);
+  for (const buffer of buffers) {
+    for (const [from, to] of rangesOf(buffer)) {
+      add(from, buffer.bytes);
+      add(to + 1, -buffer.bytes);
     }
   }
   let bytes = 0;
