@@ -126,6 +126,28 @@ fn where_the_page_goes() {
     command.assert().code(2).stderr(predicates::str::contains("--format html"));
 }
 
+/// The pieces make one script: a name that two of them declare would hide the other's.
+#[test]
+fn no_two_pieces_of_the_script_declare_a_name() {
+    let page = page("testdata/dumps/scan_oom");
+    let mut declared: BTreeMap<String, String> = BTreeMap::new();
+    for entry in fs::read_dir(root().join("src/render/html/script")).unwrap() {
+        let (path, file) = (entry.as_ref().unwrap().path(), entry.unwrap().file_name());
+        let file = file.to_str().unwrap().to_owned();
+        let text = fs::read_to_string(path).unwrap();
+        assert!(page.contains(&text), "{file} is not in the page");
+        for line in text.lines() {
+            let mut words = line.split([' ', '(']);
+            let is_declaration = |word: &str| ["function", "class", "const", "let"].contains(&word);
+            let before = words.next().filter(|word| is_declaration(word)).and_then(|_| {
+                let name = words.next().unwrap_or_default();
+                declared.insert(name.to_owned(), file.clone())
+            });
+            assert_eq!(before, None, "{file} declares again: {line}");
+        }
+    }
+}
+
 // ---- colours ----
 
 /// A colour of the style sheet, linear.

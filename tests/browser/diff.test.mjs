@@ -59,6 +59,8 @@ test("buffers: sorted, filtered by text, kind of change, memory space, the peak 
   await page.click('[data-change="gone"]');
   await page.fill("#filter", "jvp()/while gone");
   assert.match(await page.textContent("#sum"), /^\d change/);
+  await page.fill("#filter", "op:while >1GiB");
+  assert.equal(await page.textContent("#sum"), "1 change: 0 B, −48.00 GiB");
   await page.fill("#filter", "");
   assert.equal(await page.textContent("#sum"), all);
   await page.selectOption("#space", { label: "VMEM" });
@@ -94,6 +96,9 @@ test("a chosen buffer: its card, and when it is alive in both curves", async (t)
   assert.match(card, /steps \d+.*of \d+/);
   assert.match(card, /without padding/);
   assert.match(await page.textContent("#curve-note"), /is alive/);
+  await page.keyboard.press("Escape");
+  assert.match(await page.textContent(".card"), /Choose a buffer/);
+  await page.click("#row-0");
   await page.focus("#rows");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
@@ -117,6 +122,10 @@ test("both curves at any place, by mouse and by key", async (t) => {
   assert.equal(Number(await page.getAttribute("#curve", "aria-valuenow")), at + 1);
   await page.keyboard.press("p");
   assert.equal(await page.textContent("#curve-said"), said);
+  await page.keyboard.press("+");
+  assert.notEqual(await picture(page, "#curve"), curve);
+  await page.keyboard.press("0");
+  assert.equal(await picture(page, "#curve"), curve);
   await page.click("text=steps");
   assert.notEqual(await picture(page, "#curve"), curve);
   assert.match(await page.textContent("#curve-said"), /old: .* step 57 of 94.*new: .* step 57 of 75/);

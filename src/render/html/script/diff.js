@@ -13,9 +13,7 @@ class DiffPage {
     this.part = null;
     this.selected = null;
     this.unknown = this.diff.hbm.peak_live ? null : "Not known: not both sides have a schedule.";
-    this.changes = this.diff.buffers.map((change, id) => ({ ...change, id, places: this.view.buffers[id],
-      search: [change.op_name, change.opcode, change.change, place(change.source), change.source && change.source.file,
-        ...SIDES.flatMap((side) => change[side] ? [change[side].shape, change[side].kind] : [])].join("\n").toLowerCase() }));
+    this.changes = this.diff.buffers.map((change, id) => ({ ...change, id, places: this.view.buffers[id], search: searchOfChange(change) }));
   }
 
   /** Changes in the memory space that is looked at, of the kinds that are shown, with their bytes there. */
@@ -29,9 +27,9 @@ class DiffPage {
   }
 
   rows() {
-    const words = this.filter.toLowerCase().split(/\s+/).filter(Boolean);
+    const fits = filterOf(this.filter);
     const rows = this.shown().filter((change) => (this.part === null || partOf(change, this.by) === this.part)
-      && words.every((word) => change.search.includes(word)));
+      && fits({ search: change.search, bytes: Math.abs(change.bytes) }));
     const of = {
       change: (c) => Math.abs(c.bytes), size: (c) => Math.max(c.sizes.old_bytes, c.sizes.new_bytes),
       what: (c) => c.op_name || c.opcode, source: (c) => place(c.source),

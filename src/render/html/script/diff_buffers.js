@@ -3,7 +3,7 @@
 
 function changesSection(page) {
   const input = (kind, attributes, change) => h("input", { type: kind, ...attributes, [kind === "search" ? "input" : "change"]: change });
-  const filter = input("search", { id: "filter", placeholder: "Filter: op_name, file, shape", "aria-label": "Filter changes", size: "28" },
+  const filter = input("search", { id: "filter", placeholder: "Filter: op_name, file, >64MiB", title: FILTER_HELP, "aria-label": "Filter changes", size: "30" },
     (event) => { page.filter = event.target.value; page.table.update(); });
   const spaces = [...new Set(page.changes.flatMap((change) => SIDES.map((side) => change[side] && change[side].memory_space)))].filter((space) => space !== null).sort((a, b) => a - b);
   const names = new Map([[0, page.diff.memory], ...page.diff.spaces.map((space) => [space.memory_space, space.name])]);
@@ -54,6 +54,13 @@ class ChangeTable extends Rows {
       h("span", { role: "gridcell", class: "cut small" }, place(source)),
     ];
   }
+}
+
+/** What is searched of a change. */
+function searchOfChange(change) {
+  const held = SIDES.map((side) => change[side]).filter(Boolean);
+  return searchParts({ op: change.op_name, source: change.source, name: change.opcode, shape: held.map(({ shape }) => shape).join(" "),
+    kind: `${change.change} ${held.map(({ kind, is_donated: isDonated }) => kind + (isDonated ? " donated" : "")).join(" ")}` });
 }
 
 /** `temporary`, `donated`; where it is, outside of HBM. */

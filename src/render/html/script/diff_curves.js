@@ -8,13 +8,17 @@ class DiffChart {
     this.showUnpadded = false;
     this.sides = SIDES.filter((side) => page.view[side].points > 0);
     this.lead = this.sides.at(-1);
+    this.wholeButtons = [];
+    // The part of the program that is in sight, in shares of it.
+    this.window = new Span(1, 0.001);
     this.point = this.lead ? page.view[this.lead].peak : null;
     this.canvas = h("canvas", { tabindex: "0", role: "slider", id: "curve", "aria-label": "Memory over the program on both sides: place in the program" });
+    this.over = h("canvas", { class: "over", "aria-hidden": "true" });
     this.tip = h("div", { class: "tip", hidden: "" });
     this.said = h("p", { class: "said", id: "curve-said", role: "status" });
     this.note = h("p", { class: "quiet small", id: "curve-note" });
     this.element = h("section", {}, h("h2", {}, "Memory over the program"),
-      this.lead ? [this.controls(), h("div", { class: "plot" }, this.canvas, this.tip), this.said, this.note]
+      this.lead ? [this.controls(), h("div", { class: "plot" }, this.canvas, this.over, this.tip), this.said, this.note]
         : h("p", { class: "quiet" }, "Not known: neither side has a schedule."));
     if (this.lead) this.listen();
   }
@@ -30,7 +34,7 @@ class DiffChart {
     const key = (side) => h("span", { class: "key" }, h("i", { class: side }), side);
     return h("div", { class: "bar-row" }, this.sides.map(key),
       this.sides.length === 2 ? choices("Program order as", [[false, "share of the program"], [true, "steps"]], this.bySteps, (bySteps) => { this.bySteps = bySteps; this.draw(); }) : null,
-      unpadded, peaks);
+      unpadded, peaks, zoomButtons(this));
   }
 
   /** Program points from the left edge to the right one. */
@@ -52,32 +56,56 @@ class DiffChart {
 
   move(place) {
     this.point = Math.min(this.span(this.lead) - 1, Math.max(0, place));
+    this.window.reach(this.shareOf(this.point));
+    this.draw();
+  }
+
+  /** Where a place of the leading side stands. */
+  shareOf(place) {
+    return (place + 0.5) / this.span(this.lead);
+  }
+
+  zoom(factor, share = this.shareOf(this.point)) {
+    this.window.zoom(factor, share);
+    this.draw();
+  }
+
+  showWhole() {
+    this.window.reset();
     this.draw();
   }
 
   listen() {
     const { canvas } = this;
-    const placeOf = (event) => {
-      const box = canvas.getBoundingClientRect();
-      const share = (event.clientX - box.left - this.plot.left) / this.plot.wide;
-      return Math.min(this.span(this.lead) - 1, Math.max(0, Math.floor(share * this.span(this.lead))));
-    };
-    canvas.addEventListener("pointermove", (event) => {
-      this.hover = placeOf(event);
-      this.draw();
-      showTip(this.tip, canvas, event, this.words(this.hover), -60);
+    const placeOf = (event) => Math.min(this.span(this.lead) - 1, Math.max(0, Math.floor(this.plot.under(event).share * this.span(this.lead))));
+    gestures(canvas, {
+      hover: (event) => {
+        this.hover = placeOf(event);
+        this.drawOver();
+        showTip(this.tip, canvas, event, this.words(this.hover), -60);
+      },
+      leave: () => { this.hover = null; this.tip.hidden = true; this.drawOver(); },
+      tap: (event) => this.move(placeOf(event)),
+      drag: (dx, dy, event) => {
+        if (event.type !== "wheel") return this.move(placeOf(event));
+        this.window.pan(-(dx / this.plot.wide) * this.window.long);
+        return this.draw();
+      },
+      zoom: (factor, event) => this.zoom(factor, this.plot.under(event).share),
     });
-    canvas.addEventListener("pointerleave", () => { this.hover = null; this.tip.hidden = true; this.draw(); });
-    canvas.addEventListener("click", (event) => this.move(placeOf(event)));
     canvas.addEventListener("keydown", (event) => {
-      const far = Math.max(1, Math.round(this.span(this.lead) / 20));
+      const far = Math.max(1, Math.round((this.window.long * this.span(this.lead)) / 20));
       const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: far, PageDown: -far };
       const jumps = { Home: 0, End: this.span(this.lead) - 1, p: this.page.view[this.lead].peak };
       if (event.key in moves) this.move(this.point + moves[event.key]);
       else if (event.key in jumps) this.move(jumps[event.key]);
-      else return;
+      else if (!zoomByKey(this, event)) return;
       event.preventDefault();
     });
+  }
+
+  drawOver() {
+    if (this.plot) crosshair(this.over, this.plot, this.hover === null ? null : this.shareOf(this.hover));
   }
 
   /** Both sides at a place: step, instruction and line where they are known, bytes, the difference. */
@@ -102,18 +130,25 @@ class DiffChart {
     for (const side of this.sides) for (const live of view[side].live) top = Math.max(top, live.bytes);
     const plot = new Plot(this.canvas, 280, top * 1.12, 2);
     this.plot = plot;
+    plot.within(this.window);
     plot.axes();
-    for (const side of this.sides) this.curve(plot, side);
-    for (const [bytes, words] of limits) plot.level(bytes, words, colour("error"));
-    for (const [at, side] of this.sides.entries()) this.alive(plot, side, at);
-    const share = (place) => (place + 0.5) / this.span(this.lead);
-    if (this.hover !== null) plot.column(share(this.hover), colour("quiet"), [2, 3]);
-    plot.column(share(this.point), colour("chosen"), []);
-    for (const side of this.sides) {
-      const { peak, live } = view[side];
-      plot.mark((peak + 0.5) / this.span(side), `${side} peak ${size(liveAt(live, peak))}, step ${peak}`, colour(side), side === "old" ? 1 : 0);
-    }
+    plot.inside(() => {
+      for (const side of this.sides) this.curve(plot, side);
+      for (const [bytes, words] of limits) plot.level(bytes, words, colour("error"));
+      for (const [at, side] of this.sides.entries()) this.alive(plot, side, at);
+      plot.column(this.shareOf(this.point), colour("chosen"), []);
+    });
+    for (const side of this.sides) this.peak(plot, side);
+    for (const button of this.wholeButtons) button.hidden = this.window.isWhole;
+    this.drawOver();
     this.describe();
+  }
+
+  peak(plot, side) {
+    const { peak, live } = this.page.view[side];
+    const share = (peak + 0.5) / this.span(side);
+    if (share < this.window.from || share > this.window.to) return;
+    plot.mark(share, `${side} peak ${size(liveAt(live, peak))}, step ${peak}`, colour(side), side === "old" ? 1 : 0);
   }
 
   /** What is available, where a curve comes near it; one line where both sides have as much. */

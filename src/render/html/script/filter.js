@@ -2,13 +2,15 @@
 
 const FILTER_HELP = "Words are looked for everywhere; op:softmax, file:model.py, shape:bf16, kind:gradient in one place; >64MiB, <1MiB by size";
 
-/** What is searched of a buffer: all of it, and each part by its prefix. */
+/** What is searched of a buffer. */
 function searchOf(buffer) {
-  const { source } = buffer;
-  const parts = {
-    op: buffer.op_name, file: source ? `${source.file}:${source.line} ${source.function || ""}` : "", shape: buffer.shape,
-    kind: `${buffer.kind} ${buffer.view.category}${buffer.is_donated ? " donated" : ""}`, name: nameOf(buffer),
-  };
+  return searchParts({ op: buffer.op_name, source: buffer.source, shape: buffer.shape, name: nameOf(buffer),
+    kind: `${buffer.kind} ${buffer.view.category}${buffer.is_donated ? " donated" : ""}` });
+}
+
+/** All of it, and each part by its prefix. */
+function searchParts({ source, ...parts }) {
+  parts.file = source ? `${source.file}:${source.line} ${source.function || ""}` : "";
   for (const part of Object.keys(parts)) parts[part] = parts[part].toLowerCase();
   return { ...parts, all: Object.values(parts).join("\n") };
 }

@@ -222,12 +222,3 @@ class ModulePage {
     if (this.finding !== null) this.chart.element.scrollIntoView({ block: "nearest" });
   }
 }
-
-function isKnown(figure) {
-  return figure !== null && figure !== undefined;
-}
-
-/** When a buffer is alive: spans of program points, both ends included. */
-function rangesOf(buffer) {
-  return buffer.view.ranges || [[buffer.start, buffer.end]];
-}

@@ -71,9 +71,13 @@ function stepOf({ at, instructions, sources, lines }, point) {
   return { name: (isOther ? "near " : "") + (instructions[index] || ""), source: lines[sources[index]] || "" };
 }
 
-/** When a buffer is alive: from its first step to its last, or in parts where gaps are known. */
+function isKnown(figure) {
+  return figure !== null && figure !== undefined;
+}
+
+/** When a buffer is alive: from its first step to its last, both included, or in parts where gaps are known. */
 function rangesOf({ start, end, ranges, view }) {
-  if (start === null || start === undefined) return [];
+  if (!isKnown(start)) return [];
   return (view ? view.ranges : ranges) || [[start, end]];
 }
 
