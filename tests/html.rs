@@ -25,7 +25,7 @@ fn page(path: &str) -> String {
 
 #[test]
 fn the_page_holds_the_json_report_and_what_belongs_to_it() {
-    for fixture in fixtures().iter().step_by(4) {
+    for fixture in fixtures().iter() {
         let (name, path) = (&fixture.name, fixture.path.to_str().unwrap());
         let page = page(path);
         assert!(page.len() < 300_000, "{name}: {} bytes", page.len());
@@ -39,6 +39,9 @@ fn the_page_holds_the_json_report_and_what_belongs_to_it() {
             let count = |list: &Value| list.as_array().unwrap().len();
             assert_eq!(count(&module["buffers"]), count(&view["buffers"]), "{name}");
             assert_eq!(count(&view["left_out"]), 0, "{name}");
+            other_spaces_hold_what_they_may(name, module, view);
+            let paths = module["way_out"]["paths"].as_array().map_or(0, Vec::len);
+            assert_eq!(count(&view["paths"]), paths, "{name}");
             unpadded_is_below(name, module, view);
         }
         assert_eq!(
@@ -64,6 +67,71 @@ fn unpadded_is_below(name: &str, module: &Value, view: &Value) {
     }
 }
 
+/// Every other memory space has its curves, which stay below what is allocated there.
+fn other_spaces_hold_what_they_may(name: &str, module: &Value, view: &Value) {
+    let total = |space: &Value| {
+        let mut spaces = module["spaces"].as_array().unwrap().iter();
+        let known = spaces.find(|other| other["memory_space"] == space["memory_space"]);
+        known.map_or(0, |known| known["total_bytes"].as_u64().unwrap())
+    };
+    let views = view["spaces"].as_array().unwrap();
+    for space in views {
+        assert!(highest(&space["live"]) <= total(space), "{name}: {}", space["memory_space"]);
+        assert!(highest(&space["unpadded"]) <= highest(&space["live"]), "{name}");
+    }
+    for space in module["spaces"].as_array().unwrap() {
+        assert!(views.iter().any(|view| view["memory_space"] == space["memory_space"]), "{name}");
+    }
+}
+
+fn highest(curve: &Value) -> u64 {
+    let bytes = curve.as_array().unwrap().iter().map(|live| live["bytes"].as_u64().unwrap());
+    bytes.max().unwrap_or(0)
+}
+
+/// The curve after the steps of a path is the one whose figure the last of them says.
+#[test]
+fn a_way_out_has_its_curve() {
+    let mut drawn = 0;
+    for name in ["scan_oom", "attention_oom", "arguments_oom", "replicated_state"] {
+        let data = data(&page(&format!("testdata/dumps/{name}")));
+        let module = &data["report"]["modules"][0];
+        let views = data["modules"][0]["paths"].as_array().unwrap();
+        let paths = module["way_out"]["paths"].as_array();
+        for (path, view) in paths.into_iter().flatten().zip(views) {
+            if view.is_null() {
+                continue;
+            }
+            let step = &path["steps"][view["step"].as_u64().unwrap() as usize];
+            assert_eq!(step["required_bytes_after"], view["required_bytes"], "{name}");
+            assert_ne!(step["basis"], "even-split", "{name}");
+            assert!(highest(&view["live"]) <= view["required_bytes"].as_u64().unwrap(), "{name}");
+            assert!(highest(&view["live"]) < highest(&module["live"]), "{name}");
+            drawn += 1;
+        }
+    }
+    assert!(drawn >= 2, "{drawn}");
+}
+
+/// What the page says of kernels is what `vmem` says.
+#[test]
+fn kernels_are_those_of_vmem() {
+    for name in ["kernel_over_vmem", "kernel_fits", "kernels_kept_and_deleted"] {
+        let path = format!("testdata/dumps/{name}");
+        let mut command = Command::cargo_bin("hlolint").unwrap();
+        command.current_dir(root()).args(["vmem", &path, "--format", "json"]);
+        let vmem: Value = serde_json::from_slice(&command.output().unwrap().stdout).unwrap();
+        let page = data(&page(&path));
+        let kernels = page["modules"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|module| module["kernels"].as_array().unwrap());
+        assert_eq!(kernels.cloned().collect::<Vec<_>>(), *vmem["kernels"].as_array().unwrap());
+        assert!(!vmem["kernels"].as_array().unwrap().is_empty(), "{name}");
+    }
+}
+
 /// A what-if's curve is the one whose figure the finding says, and ends up lower.
 #[test]
 fn a_finding_has_its_buffers_and_its_curve() {
@@ -82,9 +150,6 @@ fn a_finding_has_its_buffers_and_its_curve() {
     let remedy = what_if["remedy"].as_u64().unwrap() as usize;
     let said = &findings[at]["remedies"][remedy]["required_bytes_after"];
     assert_eq!(&what_if["required_bytes"], said);
-    let highest = |curve: &Value| {
-        curve.as_array().unwrap().iter().map(|live| live["bytes"].as_u64().unwrap()).max().unwrap()
-    };
     assert!(highest(&what_if["live"]) <= said.as_u64().unwrap());
     assert!(highest(&what_if["live"]) < highest(&module["live"]));
 }

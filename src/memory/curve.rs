@@ -34,10 +34,7 @@ fn curve(
     let whole = whole.saturating_sub(lost(profile, memory_space, size));
     let mut changes: Vec<(u32, i128)> = vec![(0, i128::from(whole))];
     for allocation in &profile.allocations {
-        if allocation.memory_space == memory_space
-            && allocation.is_temporary()
-            && !allocation.is_preset
-        {
+        if allocation.memory_space == memory_space && allocation.is_temporary() {
             add(profile, shapes, allocation, size, &mut changes);
         }
     }
@@ -71,7 +68,8 @@ fn lost(profile: &MemoryProfile, memory_space: i64, size: fn(&Value) -> u64) -> 
 }
 
 /// Values at one place share it: it counts from the first that starts to the last that ends, as long
-/// as they overlap or touch, with the largest of them.
+/// as they overlap or touch, with the largest of them. Where the compiler placed the values before, so
+/// that no offset is known, those of one buffer share.
 fn add(
     profile: &MemoryProfile,
     shapes: &Shapes,
@@ -79,20 +77,19 @@ fn add(
     size: fn(&Value) -> u64,
     changes: &mut Vec<(u32, i128)>,
 ) {
-    // Offset, start, end, bytes.
+    // Offset or buffer, start, end, bytes.
     let mut placed: Vec<(u64, u32, u32, u64)> = allocation
         .values
         .iter()
         .filter_map(|&id| {
             let value = profile.value(id);
-            let (live, place) = (value.live?, value.place?);
+            let live = value.live?;
+            let place = match allocation.is_preset {
+                true => u64::from(value.buffer.0),
+                false => value.place?.offset_bytes,
+            };
             let is_array = !matches!(shapes.get(value.shape), Shape::Tuple(_));
-            (is_array && value.size_bytes > 0).then_some((
-                place.offset_bytes,
-                live.start,
-                live.end,
-                size(value),
-            ))
+            (is_array && value.size_bytes > 0).then_some((place, live.start, live.end, size(value)))
         })
         .collect();
     placed.sort_unstable();

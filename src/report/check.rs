@@ -2,6 +2,7 @@
 
 use super::suppress::{self, Suppressed, SuppressedBy};
 use super::triage::LogReport;
+use super::way_out::WayOut;
 use crate::config::Settings;
 use crate::dump::{Dump, Missing, parallel};
 use crate::lint::{Compiled, Context, Finding, Level, all_rules};
@@ -130,7 +131,7 @@ impl CheckReport {
 /// Checks all programs of a dump, in parallel over programs; the order of the result depends on the
 /// programs alone. `done` is called behind each program.
 pub fn check(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> CheckReport {
-    check_and(dump, settings, done, |_, _| ()).0
+    check_and(dump, settings, done, |_, _, _| ()).0
 }
 
 /// The same; of every module also what `then` takes from its analyses and findings, in the order of the modules.
@@ -138,11 +139,11 @@ pub fn check_and<T: Send>(
     dump: &Dump,
     settings: &Settings,
     done: &(dyn Fn() + Sync),
-    then: impl Fn(&Context<'_>, &[Finding]) -> T + Sync,
+    then: impl Fn(&Context<'_>, &[Finding], Option<&WayOut>) -> T + Sync,
 ) -> (CheckReport, Vec<T>) {
     let outcomes = parallel::map(dump.programs.iter().collect(), |program| {
-        let outcome = program::analyse(program, settings, |context, findings| {
-            (Compiled::of(context), then(context, findings))
+        let outcome = program::analyse(program, settings, |context, findings, way_out| {
+            (Compiled::of(context), then(context, findings, way_out))
         });
         done();
         outcome

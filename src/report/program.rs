@@ -31,12 +31,13 @@ impl<T> Outcome<T> {
     }
 }
 
-/// Runs the pipeline over one program; `then` sees the analyses and findings before they are gone. A
+/// Runs the pipeline over one program; `then` sees the analyses, the findings and the way out
+/// before they are gone. A
 /// fault of ours costs the program that met it and no other.
 pub fn analyse<T>(
     program: &Program,
     settings: &Settings,
-    then: impl Fn(&Context<'_>, &[Finding]) -> T,
+    then: impl Fn(&Context<'_>, &[Finding], Option<&WayOut>) -> T,
 ) -> Outcome<T> {
     let file = program.text.label();
     or_fault(file, || pipeline(program, settings, then)).unwrap_or_else(|fault| {
@@ -67,7 +68,7 @@ fn or_fault<R>(file: &str, work: impl FnOnce() -> R) -> Result<R, Box<Diagnostic
 fn pipeline<T>(
     program: &Program,
     settings: &Settings,
-    then: impl Fn(&Context<'_>, &[Finding]) -> T,
+    then: impl Fn(&Context<'_>, &[Finding], Option<&WayOut>) -> T,
 ) -> Outcome<T> {
     let mut outcome = Outcome::nothing();
     let Some(module) = read(&program.text, &mut outcome.diagnostics) else { return outcome };
@@ -167,7 +168,7 @@ fn judge<T>(
     module: &Module<'_>,
     before: Option<&Module<'_>>,
     settings: &Settings,
-    then: impl Fn(&Context<'_>, &[Finding]) -> T,
+    then: impl Fn(&Context<'_>, &[Finding], Option<&WayOut>) -> T,
 ) -> Result<Judged<T>, Box<Diagnostic>> {
     let failed = |message, help| Box::new(failed(program, message, help));
     let machine = Machine::of(program, module, settings)
@@ -201,7 +202,7 @@ fn judge<T>(
     let findings = lint::fold(findings, &profile);
     context.renew_questions();
     let findings = lint::fold_moot(&context, findings);
-    let more = then(&context, &findings);
+    let more = then(&context, &findings, way_out.as_ref());
     let report = report(program, &context, &machine, way_out);
     Ok(((report, more), findings))
 }

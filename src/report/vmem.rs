@@ -203,13 +203,26 @@ pub fn vmem(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> VmemR
         report.kernels.extend(kernels.into_iter().flatten());
         report.diagnostics.extend(diagnostics);
     }
+    worst_first(&mut report.kernels);
+    report
+}
+
+fn worst_first(kernels: &mut [Kernel]) {
     let share = |kernel: &Kernel| kernel.share.unwrap_or(-1.0);
-    report.kernels.sort_by(|a, b| {
+    kernels.sort_by(|a, b| {
         (share(b).total_cmp(&share(a)))
             .then(b.need_bytes.cmp(&a.need_bytes))
             .then_with(|| a.file.cmp(&b.file))
     });
-    report
+}
+
+/// The kernels of the one program that was read from a file, the one that uses most of its limit first.
+pub(in crate::report) fn of_program(dump: &Dump, file: &str, settings: &Settings) -> Vec<Kernel> {
+    let program = dump.programs.iter().find(|program| program.text.label() == file);
+    let mut kernels =
+        program.and_then(|program| kernels_of(program, settings).0).unwrap_or_default();
+    worst_first(&mut kernels);
+    kernels
 }
 
 /// The kernels of a program in text order; `None` where its text could not be read.

@@ -44,6 +44,10 @@ pub struct Step {
     /// What computing values again may need on top of it, at most. Bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recomputed_bytes: Option<u64>,
+    /// The changes to what is in memory that stand behind the figure, of the steps before it, too; none
+    /// for an even split, and where the report was read.
+    #[serde(skip)]
+    pub edits: Vec<Edit>,
 }
 
 /// What stands behind a figure.
@@ -101,7 +105,12 @@ pub fn way_out(context: &Context<'_>, findings: &[Finding]) -> Option<WayOut> {
         let alone = Combined::none(context);
         paths.extend(enough.iter().map(|one| Path {
             fits: true,
-            steps: vec![alone.step(one, one.alone_bytes, one.remedy.at_most)],
+            steps: vec![alone.step(
+                one,
+                one.alone_bytes,
+                one.remedy.at_most,
+                one.remedy.edits.clone(),
+            )],
         }));
     }
     Some(WayOut { floor_bytes: Floor::of(context).bytes(), paths })
@@ -164,7 +173,7 @@ impl Combined {
                 continue;
             }
             combined.at_most |= one.remedy.at_most;
-            let step = combined.step(one, after, combined.at_most);
+            let step = combined.step(one, after, combined.at_most, edits.clone());
             combined.steps.push(step);
             combined.edits = edits;
             combined.left_bytes = after;
@@ -172,7 +181,7 @@ impl Combined {
         combined
     }
 
-    fn step(&self, one: &Candidate<'_>, after: u64, at_most: bool) -> Step {
+    fn step(&self, one: &Candidate<'_>, after: u64, at_most: bool, edits: Vec<Edit>) -> Step {
         Step {
             action: one.remedy.action.clone(),
             rule: Some(one.rule.to_owned()),
@@ -181,6 +190,7 @@ impl Combined {
             alone_bytes: one.alone_bytes,
             basis: if at_most { Basis::AtMost } else { Basis::Rerun },
             recomputed_bytes: one.remedy.recomputed_bytes,
+            edits,
         }
     }
 
@@ -205,7 +215,8 @@ fn with_smaller_batch(
         (rows.is_multiple_of(2)).then_some(rows / 2)
     });
     for rows in halves.skip(1).take(HALVES) {
-        let after = context.required_after(&batch.cut_to(context, rows, &combined.edits))?;
+        let edits = batch.cut_to(context, rows, &combined.edits);
+        let after = context.required_after(&edits)?;
         if after > available {
             continue;
         }
@@ -217,6 +228,7 @@ fn with_smaller_batch(
             alone_bytes: context.required_after(&batch.cut_to(context, rows, &[]))?,
             basis: Basis::AtMost,
             recomputed_bytes: None,
+            edits,
         };
         return Some(combined.and(Some(step), true));
     }
@@ -253,6 +265,7 @@ fn with_more_devices(
         alone_bytes: context.hbm().required_bytes.div_ceil(ways),
         basis: Basis::EvenSplit,
         recomputed_bytes: None,
+        edits: Vec::new(),
     };
     Some(combined.and(Some(step), true))
 }

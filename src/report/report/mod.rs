@@ -122,7 +122,7 @@ pub fn report(
     done: &(dyn Fn() + Sync),
 ) -> Report {
     let (check, details) =
-        check_and(dump, settings, done, |context, _| Details::of(context, options));
+        check_and(dump, settings, done, |context, _, _| Details::of(context, options));
     Report::of(check, details)
 }
 

@@ -87,7 +87,7 @@ pub struct Said {
 
 /// Takes the snapshots of all modules of a dump.
 pub fn take(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> Snapshots {
-    let (check, details) = check_and(dump, settings, done, |context, _| {
+    let (check, details) = check_and(dump, settings, done, |context, _, _| {
         (Details::of(context, Options::default()), Names::of(context.module))
     });
     let mut findings: FxHashMap<String, Vec<Finding>> = FxHashMap::default();

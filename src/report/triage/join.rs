@@ -58,7 +58,7 @@ pub(super) fn check(
     incidents: &[Incident],
     done: &(dyn Fn() + Sync),
 ) -> (CheckReport, Vec<Places>) {
-    check_and(dump, settings, done, |context, _| {
+    check_and(dump, settings, done, |context, _, _| {
         let by_name: FxHashMap<&str, InstructionId> =
             context.module.ids().map(|id| (context.module.instruction(id).name, id)).collect();
         incidents

@@ -140,7 +140,7 @@ impl From<Side> for PageSide {
 impl PageSide {
     /// A dump as one side.
     pub fn of(dump: &Dump, settings: &Settings, done: &(dyn Fn() + Sync)) -> PageSide {
-        let (check, taken) = check_and(dump, settings, done, |context, _| {
+        let (check, taken) = check_and(dump, settings, done, |context, _, _| {
             let details = Details::of(context, Options::default());
             let more = More::of(context, &details);
             (details, more)

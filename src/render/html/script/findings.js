@@ -14,9 +14,16 @@ function wayOut(page) {
     h("span", { class: "saving" }, `${sizeAsXla(step.before_bytes)} → ${step.basis === "at-most" ? "at most " : ""}${sizeAsXla(step.required_bytes_after)}`,
       step.basis === "even-split" ? " (an even split)" : "",
       step.recomputed_bytes ? ` (+${size(step.recomputed_bytes)} at most to recompute)` : "")));
-  return h("section", {}, h("h2", {}, "The way out"), way.paths.map((path, at) => [
+  const show = (path, at) => {
+    const view = page.view.paths[at];
+    if (!view) return null;
+    const words = view.step + 1 < path.steps.length ? `Show memory after ${plural(view.step + 1, "step")}` : "Show memory after this";
+    return h("div", { class: "bar-row" }, h("button", { type: "button", "aria-pressed": "false", click: () => page.choosePath(at) }, words));
+  };
+  page.wayElements = way.paths.map((path, at) => h("div", { class: "way" },
     h("p", {}, at > 0 ? "Or: " : "", path.fits ? "with this it fits" : "with this it still does not fit"),
-    h("ol", { class: "path" }, path.steps.map(step))]));
+    h("ol", { class: "path" }, path.steps.map(step)), show(path, at)));
+  return h("section", { "aria-label": "The way out" }, h("h2", {}, "The way out"), page.wayElements);
 }
 
 function findingList(page) {
@@ -43,5 +50,7 @@ function findingElement(page, finding, view, at) {
     remedies.map((remedy) => h("div", { class: "spread" }, h("span", {}, h("span", { class: "quiet" }, "try "), remedy.action), priced(remedy))),
     finding.also_seen ? h("p", { class: "quiet small" }, `also seen here: ${finding.also_seen.join(", ")}`) : null,
     shows.length ? h("div", { class: "bar-row" },
-      h("button", { type: "button", "aria-pressed": "false", click: () => page.chooseFinding(at) }, `Show ${shows.join(" and ")}`)) : null);
+      h("button", { type: "button", "aria-pressed": "false", click: () => page.chooseFinding(at) }, `Show ${shows.join(" and ")}`)) : null,
+    page.view.kernels.some((kernel) => kernel.instruction === finding.instruction)
+      ? h("div", {}, h("button", { type: "button", class: "link", click: () => document.getElementById("kernels").scrollIntoView() }, "its windows")) : null);
 }

@@ -49,8 +49,11 @@ function headline(page) {
       (page.module.caveats || []).join("; "));
   const left = page.view.left_out.length ? h("p", { class: "notice", id: "left-out" }, `Left out: ${page.view.left_out.join("; ")}.`) : null;
   const padding = page.module.padding_bytes;
+  const errors = over > 0 ? [] : page.found.filter(({ finding }) => finding.level === "error");
+  const rules = [...new Set(errors.map(({ finding }) => finding.rule))].join(", ");
   return h("section", { "aria-label": "Headline" },
     h("p", { class: `headline ${page.module.verdict}`, id: "headline" }, h("b", {}, VERDICTS[page.module.verdict]), words),
+    errors.length ? h("p", { class: "does-not-fit", id: "errors" }, h("b", {}, `But ${plural(errors.length, "error")}: ${rules}`)) : null,
     h("p", { class: "quiet" }, machine(page.module), hbm.peak_live_bytes === null ? "" : ` · peak `,
       hbm.peak_live_bytes === null ? "" : h("b", { id: "peak" }, size(hbm.peak_live_bytes)),
       padding > 0 ? ` · lost to padding at the peak ${size(padding)}` : "",

@@ -12,9 +12,11 @@ class ModulePage {
     this.hover = null;
     this.steps = new Span(this.points, 8);
     this.wholeButtons = [];
+    this.wayElements = [];
     this.space = 0;
     this.found = findingsOf(at);
     this.finding = null;
+    this.wayPath = null;
     this.sort = { key: "bytes", down: true };
     this.filter = "";
     this.path = null;
@@ -53,16 +55,15 @@ class ModulePage {
 
   /** The curve of the memory space that is looked at. */
   curve() {
-    return this.space === 0 ? this.module.live : this.sumOfBuffers();
+    return this.space === 0 ? this.module.live : this.otherSpace().live;
   }
 
   unpaddedCurve() {
-    return this.space === 0 ? this.view.unpadded : null;
+    return this.space === 0 ? this.view.unpadded : this.otherSpace().unpadded;
   }
 
-  /** Other spaces have no curve in the report: what their buffers' live ranges sum to. */
-  sumOfBuffers() {
-    return sumOf(this.buffers.filter((buffer) => buffer.memory_space === this.space), this.points);
+  otherSpace() {
+    return this.view.spaces.find((other) => other.memory_space === this.space) || { live: [], unpadded: [] };
   }
 
   /** What there is of the memory space; null where that is not known. */
@@ -83,13 +84,20 @@ class ModulePage {
     return [`step ${point} of ${this.points}`, name, source].filter(Boolean).join(" · ");
   }
 
-  /** The curve that is drawn beside today's, with the words for it. */
+  /** The curve that is drawn beside today's, with the words for it: a finding's, or that of a way out. */
   chosenWhatIf() {
-    if (this.finding === null || this.space !== 0) return null;
+    if (this.space !== 0) return null;
+    const before = sizeAsXla(this.module.hbm.required_bytes);
+    if (this.wayPath !== null) {
+      const { live, step, required_bytes: after } = this.view.paths[this.wayPath];
+      const actions = this.module.way_out.paths[this.wayPath].steps.slice(0, step + 1).map(({ action }) => action);
+      return { live, words: `${actions.join(", then ")}: ${before} → ${sizeAsXla(after)}` };
+    }
+    if (this.finding === null) return null;
     const { finding, view } = this.found[this.finding];
     const whatIf = view.what_if;
     return whatIf && { live: whatIf.live, words: `${finding.rule}: ${finding.remedies[whatIf.remedy].action}: `
-      + `${sizeAsXla(finding.required_bytes)} → ${sizeAsXla(whatIf.required_bytes)}` };
+      + `${before} → ${sizeAsXla(whatIf.required_bytes)}` };
   }
 
   /** The buffers that the chosen finding speaks of; null where there is none, or it speaks of none. */
@@ -130,7 +138,9 @@ class ModulePage {
     this.pointWords = h("p", { class: "said", role: "status", "aria-live": "polite" });
     const workspace = h("div", { class: "workspace" },
       h("div", { class: "stack" }, this.chart.element, this.map.element, aliveSection(this), treeSection(this)), this.card);
-    return [headline(this), wayOut(this), findingList(this), workspace, parameters(this), kernels(this), facts(this), diagnostics()];
+    const isKernelWorst = this.view.kernels.some((kernel) => kernel.exceeds);
+    const rest = isKernelWorst ? [kernels(this), workspace] : [workspace, kernels(this)];
+    return [headline(this), wayOut(this), findingList(this), rest, parameters(this), facts(this), diagnostics()].flat();
   }
 
   /** Draws what depends on the state again. */
@@ -138,11 +148,13 @@ class ModulePage {
     this.map.draw();
     drawCard(this);
     this.updatePoint();
-    this.findingElements.forEach((element, at) => {
-      element.classList.toggle("chosen", at === this.finding);
+    const press = (chosen) => (element, at) => {
+      element.classList.toggle("chosen", at === chosen);
       const button = element.querySelector("button");
-      if (button) button.setAttribute("aria-pressed", String(at === this.finding));
-    });
+      if (button) button.setAttribute("aria-pressed", String(at === chosen));
+    };
+    this.findingElements.forEach(press(this.finding));
+    this.wayElements.forEach(press(this.wayPath));
   }
 
   /** The same for what depends on the program point. */
@@ -216,9 +228,18 @@ class ModulePage {
   }
 
   chooseFinding(at) {
-    this.finding = this.finding === at ? null : at;
-    if (this.finding !== null && this.space !== 0) this.lookAt(0);
+    this.showChosen(this.finding === at ? null : at, null);
+  }
+
+  choosePath(at) {
+    this.showChosen(null, this.wayPath === at ? null : at);
+  }
+
+  /** Draws what a finding or a path of the way out has to show; one of them at most. */
+  showChosen(finding, path) {
+    [this.finding, this.wayPath] = [finding, path];
+    if (this.space !== 0) this.lookAt(0);
     else this.update();
-    if (this.finding !== null) this.chart.element.scrollIntoView({ block: "nearest" });
+    if (finding !== null || path !== null) this.chart.element.scrollIntoView({ block: "nearest" });
   }
 }

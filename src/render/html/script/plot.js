@@ -50,7 +50,7 @@ class Plot {
     const tick = Math.max(1, roundTick((this.to - this.from) * points, 8));
     context.fillStyle = colour("quiet");
     context.textAlign = "right";
-    context.fillText("step", this.left - 6, bottom + 16);
+    context.fillText("step", this.left - 10, bottom + 16);
     context.textAlign = "center";
     for (let at = Math.ceil((this.from * points) / tick) * tick; at <= this.to * points; at += tick) {
       const x = this.x(at / points);

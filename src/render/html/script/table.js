@@ -25,7 +25,7 @@ class Table extends Rows {
   update() {
     super.update();
     const { page } = this;
-    const bytes = this.rows.reduce((sum, row) => sum + row.bytes, 0);
+    const bytes = occupied(this.rows.flatMap((row) => row.members || [row]));
     this.sum.textContent = `${plural(this.rows.length, page.grouped ? "group" : "buffer")}, ${size(bytes)}${this.rest()}`;
     this.drawChips();
   }
@@ -34,7 +34,7 @@ class Table extends Rows {
   rest() {
     const { page } = this;
     if (page.view.left_out.length === 0 || page.point === null) return "";
-    const rest = liveAt(page.curve(), page.point) - page.alive().reduce((sum, buffer) => sum + buffer.bytes, 0);
+    const rest = liveAt(page.curve(), page.point) - occupied(page.alive());
     return rest > 0 ? `; ${size(rest)} more in smaller buffers that are not on this page` : "";
   }
 
@@ -59,6 +59,20 @@ class Table extends Rows {
         h("div", { class: "cut small quiet" }, buffer.op_name)),
       h("span", { class: "cut small", role: "gridcell" }, place(buffer.source))];
   }
+}
+
+/** The bytes that buffers take together: what lies at one place counts once. */
+function occupied(buffers) {
+  const placed = buffers.filter((buffer) => isKnown(buffer.offset_bytes));
+  placed.sort((a, b) => a.allocation - b.allocation || a.offset_bytes - b.offset_bytes);
+  let [bytes, allocation, end] = [0, -1, 0];
+  for (const buffer of placed) {
+    if (buffer.allocation !== allocation) [allocation, end] = [buffer.allocation, 0];
+    const last = buffer.offset_bytes + buffer.bytes;
+    bytes += Math.max(0, last - Math.max(end, buffer.offset_bytes));
+    end = Math.max(end, last);
+  }
+  return buffers.reduce((sum, buffer) => sum + (isKnown(buffer.offset_bytes) ? 0 : buffer.bytes), bytes);
 }
 
 function groupEqual(rows) {
