@@ -65,3 +65,14 @@ test("many modules: sorted by another column, filtered by name", async (t) => {
   assert.match(await first(), /gru_v4/);
   assert.equal(await page.locator("tbody tr:visible").count(), 1);
 });
+
+test("shardings in words", async (t) => {
+  const page = await open(t, write("sharded", "testdata/dumps/sharded_state"));
+  const said = await page.textContent("#parameters");
+  assert.match(said, /dimension 0 over "data" \(4 parts\), dimension 1 over "model" \(2 parts\)/);
+  assert.match(said, /batch\[0\].*dimension 0 over "data" \(4 parts\), replicated over "model" \(2\)/);
+  const replicated = await open(t, write("replicated", "testdata/dumps/replicated_state"));
+  assert.match(await replicated.textContent("#parameters"), /replicated on all \d+ devices/);
+  const alone = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  assert.doesNotMatch(await alone.textContent("#parameters"), /replicated/);
+});

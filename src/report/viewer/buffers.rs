@@ -27,9 +27,9 @@ pub enum Category {
     Parameter,
     /// A result that shares no argument's memory.
     Output,
-    /// A value of the forward pass, kept for the backward pass or with a dimension of the batch.
+    /// A value of the forward pass: kept for the backward pass, or with a dimension of the batch.
     Activation,
-    /// A value of the backward pass.
+    /// A value that the backward pass computes, a gradient or another.
     Gradient,
     /// What a collective receives.
     Collective,
@@ -139,9 +139,10 @@ fn category(
         (Kind::Constant, _) => Category::Constant,
         (Kind::ThreadLocal, _) => Category::Temporary,
         _ if is_collective(&buffer.opcode) => Category::Collective,
-        (_, Some(Cause::Residual | Cause::Activation)) => Category::Activation,
+        (_, Some(Cause::Residual)) => Category::Activation,
         (_, Some(Cause::Gradient)) => Category::Gradient,
         _ if is_backward(&buffer.op_name) => Category::Gradient,
+        (_, Some(Cause::Activation)) => Category::Activation,
         _ if buffer.op_name.contains("jvp(") => Category::Activation,
         _ => Category::Temporary,
     }
