@@ -30,6 +30,9 @@ function drawTree(page) {
   drawTreemap(page.treemap, node.children.size > 0 ? node : { ...node, children: new Map([[parts.at(-1), node]]) }, (to) => goInto(page, to));
 }
 
+/** Scopes that a name is taken apart into; deeper ones stay together. */
+const MOST_SCOPES = 32;
+
 function treePath(buffer, tree) {
   if (tree === "source") {
     if (!buffer.source) return [buffer.view.category === "parameter" ? "arguments" : "no line", buffer.op_name || nameOf(buffer)];
@@ -37,7 +40,8 @@ function treePath(buffer, tree) {
   }
   if (buffer.view.category === "parameter") return ["arguments", buffer.op_name];
   const parts = buffer.op_name.split("/").filter(Boolean);
-  return [...(parts.length ? parts : ["no op_name"]), nameOf(buffer)];
+  const scopes = parts.length > MOST_SCOPES ? [...parts.slice(0, MOST_SCOPES), parts.slice(MOST_SCOPES).join("/")] : parts;
+  return [...(scopes.length ? scopes : ["no op_name"]), nameOf(buffer)];
 }
 
 function treeOf(buffers, tree) {
