@@ -11,9 +11,10 @@ use crate::memory::live_unpadded_bytes;
 use crate::report::check::check_and;
 use crate::report::diff::{DiffReport, Held, ModuleDiff, Side, diff};
 use crate::report::report::{Buffer, Details, Live, Options, Report};
-use crate::report::{bytes, total_bytes};
+use crate::report::{Space, bytes, total_bytes};
 use serde::Serialize;
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Changes of buffers that one page holds, of all modules together.
 const MOST_CHANGES: usize = 12_000;
@@ -58,6 +59,8 @@ pub struct SideView {
     pub caveats: Vec<String>,
     /// What may be used of the memory of a device.
     pub available_bytes: Option<u64>,
+    /// The names of memory spaces other than HBM, by number.
+    pub spaces: BTreeMap<i64, String>,
     /// How many program points there are; 0 without a schedule.
     pub points: u32,
     /// The program point at which most is alive.
@@ -253,12 +256,14 @@ impl SideView {
         let module = &side.report.modules[at];
         let peak = module.summary.peak.as_ref();
         let points = peak.map_or(0, |peak| peak.points);
+        let space = |space: &Space| (space.memory_space, space.name.clone().into_owned());
         // Each module belongs to one pair: what belongs to it is needed once.
         let more = side.more.get_mut(at).map(std::mem::take);
         SideView {
             stage: module.summary.stage.clone(),
             caveats: module.summary.caveats.clone(),
             available_bytes: module.summary.hbm.available_bytes,
+            spaces: module.summary.spaces.iter().map(space).collect(),
             points,
             peak: peak.map(|peak| peak.point),
             live: curve::thin_again(&module.details.live, points as usize),

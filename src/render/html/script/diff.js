@@ -7,7 +7,8 @@ class DiffPage {
     this.sort = { key: "change", down: true };
     this.filter = "";
     this.hidden = new Set();
-    this.space = 0;
+    // HBM, where anything changed in it.
+    this.space = this.diff.buffers.some((change) => SIDES.some((side) => change[side] && change[side].memory_space === 0)) ? 0 : null;
     this.atPeak = false;
     this.by = "source";
     this.part = null;

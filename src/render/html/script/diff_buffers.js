@@ -6,12 +6,12 @@ function changesSection(page) {
   const filter = input("search", { id: "filter", placeholder: "Filter: op_name, file, >64MiB", title: FILTER_HELP, "aria-label": "Filter changes", size: "30" },
     (event) => { page.filter = event.target.value; page.table.update(); });
   const spaces = [...new Set(page.changes.flatMap((change) => SIDES.map((side) => change[side] && change[side].memory_space)))].filter((space) => space !== null).sort((a, b) => a - b);
-  const names = new Map([[0, page.diff.memory], ...page.diff.spaces.map((space) => [space.memory_space, space.name])]);
-  page.spaceName = (space) => names.get(space) || `memory space ${space}`;
+  const names = { 0: page.diff.memory, ...page.view.old.spaces, ...page.view.new.spaces };
+  page.spaceName = (space) => names[space] || `memory space ${space}`;
   const space = h("select", { id: "space", "aria-label": "Memory space", change: (event) => {
     page.space = event.target.value === "all" ? null : Number(event.target.value);
     page.update();
-  } }, [...spaces, "all"].map((number) => h("option", { value: number, selected: number === page.space }, number === "all" ? "all memory spaces" : page.spaceName(number))));
+  } }, [...spaces, "all"].map((number) => h("option", { value: number, selected: number === (page.space ?? "all") }, number === "all" ? "all memory spaces" : page.spaceName(number))));
   const atPeak = h("label", {}, input("checkbox", { id: "at-peak" }, (event) => { page.atPeak = event.target.checked; page.update(); }), "alive at a peak");
   const toggles = BECAME.filter((what) => page.changes.some(({ change }) => change === what)).map((what) =>
     h("button", { type: "button", "aria-pressed": "true", "data-change": what, click: (event) => {

@@ -17,6 +17,14 @@ function hbmOf(hbm, side) {
   return Object.fromEntries(known.map(([name, change]) => [`${name}_bytes`, change[`${side}_bytes`]]));
 }
 
+/** `bad → good`: the folders where they differ, else the files. */
+function sidesInShort(files) {
+  const parts = SIDES.map((side) => files[side].split("/"));
+  const from = (count) => parts.map((part) => part.at(-count) || "");
+  const names = [2, 1].map(from).find(([old, now]) => old !== now);
+  return names ? names.map((name) => name || ".").join(" → ") : files.new;
+}
+
 function diffHeadline(page) {
   const { diff, view } = page;
   const { required } = diff.hbm;
@@ -27,6 +35,7 @@ function diffHeadline(page) {
   return h("section", { "aria-label": "Headline" },
     h("p", { class: "headline", id: "headline" }, h("b", { class: direction(bytes) }, words),
       `${sizeAsXla(required.old_bytes)} → ${sizeAsXla(required.new_bytes)} of ${diff.memory}`, percent(required) ? ` (${percent(required)})` : ""),
+    h("p", { class: "quiet small", id: "sides" }, sidesInShort(diff.files)),
     h("p", { id: "verdicts", class: diff.verdicts.new }, verdictWords(diff)),
     gateNotice(diff), otherNotices(diff),
     SIDES.map((side, at) => h("div", { class: "side-bar" }, h("span", {}, side), splitBar(sides[at], false, whole))),
@@ -67,5 +76,5 @@ function why(page) {
   return h("section", { id: "why" },
     list.length ? [h("h2", {}, "Why"), h("ul", { class: "plain" }, list)] : null,
     rows.length ? [h("h2", {}, "Alive at the peak, by cause"), plainTable("Alive at the peak, by cause", [["cause"], ...CHANGE_HEADS], rows)] : null,
-    list.length + rows.length === 0 ? [h("h2", {}, "Why"), h("p", { class: "quiet" }, page.unknown || "The data show no reason.")] : null);
+    list.length + rows.length === 0 && (page.unknown || difference(page.diff.hbm.required) !== 0) ? [h("h2", {}, "Why"), h("p", { class: "quiet" }, page.unknown || "The data show no reason.")] : null);
 }
