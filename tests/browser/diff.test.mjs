@@ -224,7 +224,7 @@ test("a large module against another loads fast and scrolls", async (t) => {
   await loadsFastAndScrolls(t, file);
 });
 
-fits("diff", () => write("residuals", ...RESIDUALS), async (page) => { await page.click("#row-0"); });
+fits("diff", () => write("residuals", ...RESIDUALS), async (page) => { await page.click("#row-0"); }, "#over-program");
 
 test("it prints", async (t) => {
   const page = await open(t, write("residuals", ...RESIDUALS));

@@ -80,8 +80,9 @@ export async function isAccessible(page) {
   assert.ok(passes.length > 15, `only ${passes.length} checks ran`);
 }
 
-/** Nothing is wider than the window, at two widths, light and dark; `act` brings the page to a state. */
-export function fits(name, write, act) {
+/** Nothing is wider than the window, at two widths, light and dark; `act` brings the page to a state. A
+ * telephone's picture begins at `top`. */
+export function fits(name, write, act, top = "body") {
   for (const width of [1280, 390]) {
     for (const colorScheme of ["light", "dark"]) {
       test(`fits ${width} pixels, ${colorScheme}`, async (t) => {
@@ -91,7 +92,7 @@ export function fits(name, write, act) {
         assert.ok(wide <= width, `${wide} pixels wide`);
         await isAccessible(page);
         if (process.env.SCREENSHOTS) {
-          await page.evaluate(() => window.scrollTo(0, 0));
+          await page.$eval(width > 400 ? "body" : top, (element) => element.scrollIntoView());
           await page.screenshot({ path: path.join(process.env.SCREENSHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: width > 400 });
         }
         const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -15,9 +15,8 @@ function drawCard(page) {
 function cardOf(page, buffer) {
   const { view } = buffer;
   const pair = (name, value) => (value ? [h("dt", {}, name), h("dd", {}, value)] : []);
-  const close = h("button", { type: "button", class: "close", "aria-label": "Close the card", click: () => page.select(null) }, "✕");
   return [
-    h("div", { class: "spread" }, h("h3", { id: "card-title" }, nameOf(buffer)), close),
+    h("div", { class: "spread" }, h("h3", { id: "card-title" }, nameOf(buffer)), closeButton(page)),
     h("div", {}, h("span", { class: "swatch", style: { background: `var(--${view.category})` } }), CATEGORIES[view.category],
       buffer.is_donated ? ", donated" : "", isKnown(buffer.parameter) ? `, parameter ${buffer.parameter}` : ""),
     h("dl", {},
@@ -27,6 +26,10 @@ function cardOf(page, buffer) {
       pair("aliases", names(page, view.aliases)), pair("users", names(page, view.users, view.more_users)),
       pair("equal", equals(page, buffer)), pair("stack", stackOf(buffer)), pair("HLO", hloOf(page, view))),
   ];
+}
+
+function closeButton(page) {
+  return h("button", { type: "button", class: "close", "aria-label": "Close the card", click: () => page.select(null) }, "✕");
 }
 
 function sizeWords(buffer) {

@@ -22,7 +22,7 @@ function changesSection(page) {
   page.chips = h("span", {});
   const body = page.changes.length === 0 ? h("p", { class: "quiet" }, page.unknown || "No buffer came, went or changed.")
     : [h("div", { class: "bar-row" }, filter, space, atPeak, page.chips), h("div", { class: "bar-row", role: "group", "aria-label": "Changes shown" }, toggles),
-      h("div", { class: "columns" }, page.table.element, page.card)];
+      h("div", { class: "workspace" }, page.table.element, page.card)];
   return h("section", { id: "changes", class: "changes" }, h("h2", {}, "Buffers that changed"),
     h("p", { class: "quiet small" }, "Known by operation, opcode and shape, not by the names of instructions."), body);
 }
@@ -110,6 +110,7 @@ function partsSection(page) {
 
 function drawChangeCard(page) {
   const change = page.selected === null ? null : page.changes[page.selected];
+  page.card.classList.toggle("open", Boolean(change));
   if (!change) {
     page.card.replaceChildren(h("p", { class: "quiet" }, "Choose a buffer in the table: its shapes, and when it is alive on each side."));
     return;
@@ -118,7 +119,7 @@ function drawChangeCard(page) {
   const { size: sizes } = change;
   const bytes = difference(sizes);
   page.card.replaceChildren(
-    h("h3", { id: "card-title" }, change.op_name || change.opcode),
+    h("div", { class: "spread" }, h("h3", { id: "card-title" }, change.op_name || change.opcode), closeButton(page)),
     h("div", {}, h("b", { class: direction(bytes) }, signed(bytes)), ` ${change.change}, ${size(sizes.old_bytes)} → ${size(sizes.new_bytes)}`),
     h("dl", {}, pair("opcode", change.op_name ? change.opcode : ""), pair("line", place(change.source))),
     ...SIDES.flatMap((side) => cardSide(page, change, side, pair)));

@@ -17,7 +17,7 @@ class DiffChart {
     this.tip = h("div", { class: "tip", hidden: "" });
     this.said = h("p", { class: "said", id: "curve-said", role: "status" });
     this.note = h("p", { class: "quiet small", id: "curve-note" });
-    this.element = h("section", {}, h("h2", {}, "Memory over the program"),
+    this.element = h("section", { id: "over-program" }, h("h2", {}, "Memory over the program"),
       this.lead ? [this.controls(), h("div", { class: "plot" }, this.canvas, this.over, this.tip), this.said, this.note]
         : h("p", { class: "quiet" }, "Not known: neither side has a schedule."));
     if (this.lead) this.listen();

@@ -151,7 +151,7 @@ class Plot {
     context.lineTo(at - 6, bottom + 12);
     context.lineTo(at + 6, bottom + 12);
     context.fill();
-    const isRight = at > this.left + this.wide / 2;
+    const isRight = at + 10 + context.measureText(words).width > this.width;
     context.textAlign = isRight ? "right" : "left";
     context.fillText(words, at + (isRight ? -10 : 10), bottom + 16);
     context.textAlign = "left";
