@@ -151,9 +151,26 @@ fn gitlab_has_what_its_documentation_requires() {
 fn formats_as_they_are() {
     for format in FORMATS.iter().filter(|format| !format.starts_with("json")) {
         let inputs = ["testdata/pairs/debug-print/bad", INPUTS[0], INPUTS[1]];
-        let arguments = [&inputs[..], &["--format", format, "--statistics"]].concat();
+        let has_statistics = ["text", "concise", "markdown"].contains(format);
+        let more: &[&str] = if has_statistics { &["--statistics"] } else { &[] };
+        let arguments = [&inputs[..], &["--format", format], more].concat();
         assert_snapshot("formats", format, &stdout(&arguments));
     }
+}
+
+/// An option that would change nothing is refused.
+#[test]
+fn statistics_need_a_format_with_a_place_for_them() {
+    for format in ["sarif", "github", "gitlab", "junit"] {
+        let mut command = Command::cargo_bin("hlolint").unwrap();
+        let arguments = ["check", INPUTS[0], "--statistics", "--format", format];
+        let run = command.current_dir(root()).args(arguments).assert().code(2);
+        let said = String::from_utf8_lossy(&run.get_output().stderr).into_owned();
+        assert!(said.contains("--statistics has no place in this format"), "{format}: {said}");
+    }
+    assert!(
+        stdout(&[INPUTS[0], "--statistics", "--format", "concise"]).contains("Findings by rule")
+    );
 }
 
 /// A line an item, with the fields of the JSON object.

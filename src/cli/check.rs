@@ -83,6 +83,13 @@ pub fn run(args: &CheckArgs) -> Result<Exit, String> {
         return Ok(Exit::Clean);
     }
     let targets = format::targets(&args.format, args.output_file.as_deref())?;
+    if args.statistics && !targets.iter().any(|target| target.format.has_statistics()) {
+        return Err(
+            "--statistics has no place in this format\n  help: text, concise, markdown, json \
+                    and json-lines have one; --format may be given several times"
+                .to_owned(),
+        );
+    }
     let known = args.baselines.read(baseline)?;
     let dump = args.programs.open()?;
     let progress = progress::bar(dump.programs.len(), "programs");

@@ -37,6 +37,11 @@ impl Format {
     pub fn names_sources(self) -> bool {
         !matches!(self, Format::Text | Format::Json | Format::JsonLines)
     }
+
+    /// Whether it has a place for counts by rule.
+    pub fn has_statistics(self) -> bool {
+        !matches!(self, Format::Sarif | Format::Github | Format::Gitlab | Format::Junit)
+    }
 }
 
 /// A format and the file it goes to; to the output stream where none is named.

@@ -1,7 +1,9 @@
-//! One line a finding, as editors and `grep` read them: `models.py:12: warn[rule] message (module)`.
+//! One line a finding, as editors and `grep` read them: `models.py:12: warn[rule] message (module)`;
+//! behind them counts by rule where they were asked for.
 
 use super::place;
 use super::style::{self, paint};
+use super::text;
 use crate::report::check::CheckReport;
 use crate::report::{Level, Sources};
 use std::fmt::Write;
@@ -19,6 +21,9 @@ pub fn check(report: &CheckReport, sources: &Sources) -> String {
             .map_or_else(|| finding.module.clone(), |at| format!("{}:{}", at.path, at.line));
         let message = format!("{} ({})", finding.message, finding.module);
         line_of(&mut out, &head, finding.level, finding.rule, &message);
+    }
+    if let Some(rows) = &report.statistics {
+        text::statistics(&mut out, rows);
     }
     out
 }

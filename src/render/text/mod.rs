@@ -112,7 +112,7 @@ fn holder(file: &str) -> &str {
 }
 
 /// Count and bytes of each rule.
-fn statistics(out: &mut String, rows: &[Statistic]) {
+pub(super) fn statistics(out: &mut String, rows: &[Statistic]) {
     if rows.is_empty() {
         return;
     }

@@ -4,6 +4,7 @@
 use crate::config::{bytes_as_xla, percent};
 use crate::log::{Category, Form, Incident, Size};
 use crate::report::ModuleReport;
+use crate::report::way_out::{self, Basis, WayOut};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -98,6 +99,24 @@ pub(super) fn section_of(module: &ModuleReport) -> &'static str {
     let is_large =
         largest.is_some_and(|row| (row.bytes / row.count.max(1)) as f64 > LARGE_SHARE * limit);
     if is_large { LARGE } else { SUM }
+}
+
+/// The steps of the first path of a way out that fits, with the figures of the memory analysis.
+pub(super) fn measured(way_out: &WayOut) -> Vec<Step> {
+    let path = way_out.paths.iter().find(|path| path.fits);
+    let steps = path.map_or(&[][..], |path| path.steps.as_slice());
+    let step = |(at, step): (usize, &way_out::Step)| {
+        let after = bytes_as_xla(step.required_bytes_after);
+        let left = match step.basis {
+            Basis::Rerun => after,
+            Basis::AtMost => format!("at most {after}"),
+            Basis::EvenSplit => format!("about {after}, if split evenly"),
+        };
+        let fits = if at + 1 == steps.len() { ", fits" } else { "" };
+        let before = bytes_as_xla(step.before_bytes);
+        Step { section: "", action: format!("{} ({before} -> {left}{fits})", step.action) }
+    };
+    steps.iter().enumerate().map(step).collect()
 }
 
 fn bytes(size: Option<&Size>) -> u64 {

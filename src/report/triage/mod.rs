@@ -6,7 +6,7 @@ mod join;
 
 use crate::config::Settings;
 use crate::dump::Dump;
-use crate::log::{self, Incident, Log, Output, Remat, Resharding, Usage};
+use crate::log::{self, Category, Incident, Log, Output, Remat, Resharding, Usage};
 use crate::report::ModuleReport;
 use crate::report::check::CheckReport;
 use schemars::JsonSchema;
@@ -181,6 +181,11 @@ fn explained(incident: Incident, has_dump: bool, module: Option<&ModuleReport>) 
     let mut advice = advice::of(&incident, has_dump);
     if let Some(module) = module.filter(|_| advice.section == Some(advice::UNTOLD)) {
         advice.section = Some(advice::section_of(module));
+    }
+    if incident.category == Category::HbmOom {
+        // What the dump shows to be enough comes before what helps in general.
+        let measured = module.and_then(|module| module.way_out.as_ref()).map(advice::measured);
+        advice.steps.splice(0..0, measured.into_iter().flatten());
     }
     Explained {
         incident,
