@@ -45,6 +45,9 @@ pub(super) fn sites(context: &Context<'_>) -> Vec<Site> {
             None => groups.push(vec![transfer]),
         }
     }
+    if groups.is_empty() {
+        return Vec::new();
+    }
     let mut received = vec![0_u64; groups.len()];
     for (id, size_bytes) in answers(context) {
         if let Some(&place) = places.get(&key(context, id)) {
@@ -70,18 +73,18 @@ fn key(context: &Context<'_>, id: InstructionId) -> Key {
 /// call.
 fn answers<'c>(context: &'c Context<'_>) -> impl Iterator<Item = (InstructionId, u64)> + 'c {
     let module = context.module;
-    module.ids().filter_map(move |id| {
-        let is_answer = match module.opcode(id) {
-            Opcode::RecvDone => module.is_host_transfer(id),
-            Opcode::CustomCall => true,
-            _ => false,
-        };
+    let is_answer = move |id: &InstructionId| match module.opcode(*id) {
+        Opcode::RecvDone => module.is_host_transfer(*id),
+        Opcode::CustomCall => true,
+        _ => false,
+    };
+    module.ids().filter(is_answer).map(move |id| {
         let array = |shape| context.policy.array_bytes(module.shapes.get(shape).array()?);
         let size_bytes = match module.shape(id).elements() {
             Some(elements) => total_bytes(elements.iter().filter_map(|&shape| array(shape))),
             None => context.natural_bytes(id),
         };
-        is_answer.then_some((id, size_bytes))
+        (id, size_bytes)
     })
 }
 

@@ -1,8 +1,9 @@
 //! Best fit (facts: tpu-memory section 6; XLA `GlobalDecreasingSizeBestFitHeap`): items in an order of
 //! importance; each takes the smallest gap between what is placed already and alive with it.
 
+use super::alive_count::AliveCount;
 use super::interval_index::IntervalIndex;
-use super::placed::{Block, Placed};
+use super::placed::{Block, Placed, Search};
 use super::{Item, Packing};
 use std::cmp::Reverse;
 
@@ -19,41 +20,48 @@ pub(super) enum Order {
 /// them in the order of their offsets costs less than sorting those that are.
 const DENSE: usize = 8;
 
+/// The fewest blocks that make a full chunk of what is placed: it stands in one piece of memory.
+const CHUNK: usize = 512;
+
 pub(super) fn pack(items: &[Item], order: Order, alignment: u64) -> Option<Packing> {
+    // As many chunks as blocks in a chunk, so that neither counts more than the other.
+    pack_in_chunks(items, order, alignment, CHUNK.max(items.len().isqrt()))
+}
+
+fn pack_in_chunks(items: &[Item], order: Order, alignment: u64, chunk: usize) -> Option<Packing> {
     let mut packing = Packing { offsets: vec![0; items.len()], bytes: 0 };
     let mut index = IntervalIndex::new(items);
-    let mut placed = Placed::default();
-    let mut alive: Vec<u32> = Vec::new();
+    let mut counts = AliveCount::new(items);
+    let mut placed = Placed::new(items, chunk);
     // Per item the last round in which it was alive with the one to place.
     let mut seen = vec![0_u32; items.len()];
     let mut blocks: Vec<Block> = Vec::new();
     for (round, at) in (1_u32..).zip(sorted(items, order)) {
         let item = &items[at as usize];
-        alive.clear();
-        for ticks in &item.members {
-            index.overlapping(*ticks, |other| {
-                if seen[other] != round {
-                    seen[other] = round;
-                    alive.push(other as u32);
-                }
-            });
-        }
-        let offset = if alive.len() > placed.len() / DENSE {
-            let is_alive = |block: &&Block| seen[block.item as usize] == round;
-            smallest_gap(placed.iter().filter(is_alive), item, alignment)?
+        let offset = if counts.alive_with(item) > placed.len() / DENSE {
+            placed.smallest_gap(item, alignment)?
         } else {
             blocks.clear();
-            blocks.extend(alive.iter().map(|&other| {
-                let (start, bytes) = (packing.offsets[other as usize], items[other as usize].bytes);
-                Block { start, end: start.saturating_add(bytes), item: other }
-            }));
+            for ticks in &item.members {
+                index.overlapping(*ticks, |other| {
+                    if seen[other] != round {
+                        seen[other] = round;
+                        let (start, bytes) = (packing.offsets[other], items[other].bytes);
+                        let end = start.saturating_add(bytes);
+                        blocks.push(Block { start, end, item: other as u32 });
+                    }
+                });
+            }
             blocks.sort_unstable();
-            smallest_gap(blocks.iter(), item, alignment)?
+            let mut search = Search::new(item, alignment);
+            blocks.iter().try_for_each(|block| search.pass(block))?;
+            search.offset()?
         };
         let end = offset.checked_add(item.bytes)?;
         packing.offsets[at as usize] = offset;
         packing.bytes = packing.bytes.max(end);
         index.activate(at as usize);
+        counts.add(item);
         placed.insert(Block { start: offset, end, item: at });
     }
     Some(packing)
@@ -76,31 +84,54 @@ fn sorted(items: &[Item], order: Order) -> Vec<u32> {
     sorted.into_iter().map(|(_, _, _, at)| at).collect()
 }
 
-/// The start of the smallest gap between blocks that fits, the lowest on ties. Blocks are sorted by
-/// their starts. Behind the last block the gap is without end.
-fn smallest_gap<'b>(
-    blocks: impl Iterator<Item = &'b Block>,
-    item: &Item,
-    alignment: u64,
-) -> Option<u64> {
-    let needed = item.own_bytes.max(item.bytes);
-    let mut best: Option<(u64, u64)> = None;
-    let mut end = 0_u64;
-    for block in blocks {
-        // Aligning costs a division: only where the gap could do.
-        if block.start.checked_sub(end).is_some_and(|gap| gap >= needed) {
-            let start = end.checked_next_multiple_of(alignment)?;
-            if let Some(gap) = block.start.checked_sub(start)
-                && gap >= needed
-                && best.is_none_or(|(smallest, _)| gap < smallest)
-            {
-                best = Some((gap, start));
+#[cfg(test)]
+mod tests {
+    use super::{Block, Order, Search, pack_in_chunks, sorted};
+    use crate::memory::heap::tests::items_alive_for;
+    use crate::memory::heap::{Item, Packing};
+    use proptest::prelude::*;
+
+    /// As XLA does it: all that is placed and alive with an item, by offset, for every item.
+    fn plain(items: &[Item], order: Order, alignment: u64) -> Option<Packing> {
+        let mut packing = Packing { offsets: vec![0; items.len()], bytes: 0 };
+        let mut placed: Vec<u32> = Vec::new();
+        for at in sorted(items, order) {
+            let item = &items[at as usize];
+            let is_alive = |other: &&u32| {
+                let other = &items[**other as usize];
+                item.members.iter().any(|one| {
+                    other.members.iter().any(|two| one.start <= two.end && two.start <= one.end)
+                })
+            };
+            let block = |&other: &u32| {
+                let start = packing.offsets[other as usize];
+                Block { start, end: start + items[other as usize].bytes, item: other }
+            };
+            let mut blocks: Vec<Block> = placed.iter().filter(is_alive).map(block).collect();
+            blocks.sort_unstable();
+            let mut search = Search::new(item, alignment);
+            blocks.iter().try_for_each(|block| search.pass(block))?;
+            packing.offsets[at as usize] = search.offset()?;
+            packing.bytes = packing.bytes.max(search.offset()? + item.bytes);
+            placed.push(at);
+        }
+        Some(packing)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// Chunks, small and large, change no offset; nor does it matter how many items are alive.
+        #[test]
+        fn chunks_change_nothing(
+            items in prop::sample::select(vec![1_u32, 20, 150]).prop_flat_map(items_alive_for),
+            alignment in prop::sample::select(vec![1, 64, 512]),
+            chunk in prop::sample::select(vec![2_usize, 5, 512]),
+        ) {
+            for order in [Order::Spatial, Order::Temporal] {
+                let found = pack_in_chunks(&items, order, alignment, chunk);
+                prop_assert_eq!(found, plain(&items, order, alignment));
             }
         }
-        end = end.max(block.end);
-    }
-    match best {
-        Some((_, start)) => Some(start),
-        None => end.checked_next_multiple_of(alignment),
     }
 }

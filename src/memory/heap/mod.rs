@@ -1,6 +1,7 @@
 //! Heap packing: items with lifetimes in, an offset for each out. The algorithms are XLA's
 //! (`xla/service/heap_simulator`); they know nothing of values or instructions.
 
+mod alive_count;
 mod best_fit;
 mod fast_merge;
 mod interval_index;
@@ -112,7 +113,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn items() -> impl Strategy<Value = Vec<Item>> {
-        let member = (0_u32..200, 0_u32..60);
+        items_alive_for(60)
+    }
+
+    /// Up to 60 items, of which each lives up to so many ticks of 200, once or several times.
+    pub(super) fn items_alive_for(ticks: u32) -> impl Strategy<Value = Vec<Item>> {
+        let member = (0_u32..200, 0_u32..ticks);
         let item = (0_u64..5, prop::collection::vec(member, 1..4), 1_u64..5000);
         prop::collection::vec(item, 0..60).prop_map(|items| {
             items
