@@ -35,7 +35,7 @@ Remedy: name an axis of the mesh in in_shardings and out_shardings (or in the an
 intermediate). What the arguments then need is exact (the table). What is split over an axis that splits
 the batch too is gathered again where it is used, so the total is an upper bound: parameters count whole
 (two slices of a stack that a loop goes through), and the update of whole parameters from split
-optimizer state counts the gradients and the new values. A split that may save nothing is not offered.
+optimizer state counts the gradients, the new values and a copy of the old ones. A split that may save nothing is not offered.
 References: E1000, scenario 2 (mesh shape, missing sharding annotations) and 3.B.",
     level: Level::Warn,
     kind: Kind::Waste,
@@ -293,14 +293,19 @@ fn remedies(context: &Context<'_>, groups: &[Group<'_>]) -> Vec<Remedy> {
     if let (Some(first), false) = (splits.first(), optimizer.is_empty()) {
         let names: Vec<&str> = optimizer.iter().map(|group| short_name(group.name)).collect();
         let action = format!("{} over {}", names.join(" and "), first.label);
-        let state = State { optimizer: of_optimizer(), kept: parameters(), parameters: Vec::new() };
+        let state = State {
+            optimizer: of_optimizer(),
+            kept: parameters(),
+            are_kept_whole: true,
+            ..State::default()
+        };
         remedies.extend(priced(context, &state, first, action));
     }
     let what = match groups {
         [only] => only.name.to_owned(),
         _ => "all of it".to_owned(),
     };
-    let state = State { parameters: parameters(), optimizer: of_optimizer(), kept: Vec::new() };
+    let state = State { parameters: parameters(), optimizer: of_optimizer(), ..State::default() };
     for split in &splits {
         let action = format!("{what} over {}", split.label);
         remedies.extend(priced(context, &state, split, action));
@@ -396,7 +401,7 @@ fn partly_split(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let parameters = groups.iter().filter(is_parameters).flat_map(|group| &group.arrays);
     let kept: Vec<&Array<'_>> = parameters.collect();
     for (axes, optimizer) in found {
-        let state = State { optimizer, kept: kept.clone(), parameters: Vec::new() };
+        let state = State { optimizer, kept: kept.clone(), ..State::default() };
         // In a small step gathering the update costs more than the split saves: nothing to say then.
         if let Some(finding) = partly_split_finding(context, &axes, &state) {
             context.push(findings, &META, finding);
