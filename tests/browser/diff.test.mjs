@@ -95,6 +95,9 @@ test("a chosen buffer: its card, and when it is alive in both curves", async (t)
   }
   assert.match(card, /steps \d+.*of \d+/);
   assert.match(card, /without padding/);
+  assert.match(card, /varies fastest.*in tiles of 8 x 128/);
+  assert.match(card, /HLO%\S+ = /);
+  assert.doesNotMatch(card, /backend_config/);
   assert.match(await page.textContent("#curve-note"), /is alive/);
   await page.keyboard.press("Escape");
   assert.match(await page.textContent(".card"), /Choose a buffer/);
@@ -180,6 +183,52 @@ test("several modules: grown most first, each a click away; what one side alone 
   assert.match(await page.title(), /What changed: /);
   await page.goBack();
   await page.waitForSelector("#changed tbody tr");
+});
+
+test("many modules: sorted and filtered; those of one name told apart", async (t) => {
+  const dumps = ["mlp_donated", "mlp_not_donated", "scan_oom", "gru_v4", "attention_oom", "kernel_fits", "embedding_v6e", "experts_7x"];
+  const sides = ["many-old", "many-new"].map((side) => path.join(folder, side));
+  for (const side of sides) for (const [at, dump] of dumps.entries()) fs.cpSync(path.join(root, "testdata/dumps", dump), path.join(side, String(at)), { recursive: true });
+  // A module of the name that another one has, and larger than before.
+  for (const [at, side] of sides.entries()) {
+    const from = path.join(root, "testdata/dumps", ["baseline_known", "baseline_layer_added"][at]);
+    const [text] = fs.readdirSync(from).filter((name) => name.endsWith("after_optimizations.txt"));
+    fs.mkdirSync(path.join(side, "more"));
+    fs.writeFileSync(path.join(side, "more/module_0000.jit_momentum_step.after_optimizations.txt"), fs.readFileSync(path.join(from, text), "utf8").replace("jit_score", "jit_momentum_step"));
+  }
+  const file = path.join(folder, "many.html");
+  assert.throws(() => execFileSync(hlolint, ["diff", ...sides, "--format", "html", "-o", file, "--max-increase", "1%"], { cwd: root }), { status: 1 });
+  const page = await open(t, file);
+  const { modules } = JSON.parse(execFileSync(hlolint, ["diff", ...sides, "--format", "json"], { cwd: root }));
+  assert.match(await page.textContent("#gate"), /many-new/);
+  await page.click("summary");
+  const rows = () => page.$$eval("tbody tr", (rows) => rows.filter((row) => row.checkVisibility()).map((row) => row.textContent));
+  assert.equal((await rows()).length, modules.length);
+  await page.click('section:has(details) th button:has-text("needs")');
+  const least = Math.min(...modules.filter(({ hbm }) => hbm.required.old_bytes === hbm.required.new_bytes).map(({ hbm }) => hbm.required.new_bytes));
+  await page.click('section:has(details) th button:has-text("needs")');
+  assert.equal(await page.getAttribute('section:has(details) th:has-text("needs ")', "aria-sort"), "ascending");
+  assert.ok((await page.textContent("details tbody tr:first-child")).includes(size(least)));
+  await page.fill("#filter", "does not fit");
+  const failing = modules.filter(({ verdicts }) => verdicts.new === "does-not-fit").length;
+  assert.equal((await rows()).length, failing);
+  assert.equal(await page.textContent("#filtered"), `${failing} of ${modules.length} modules`);
+});
+
+test("an address leads to a step, a buffer and a memory space again", async (t) => {
+  const file = write("residuals", ...RESIDUALS);
+  const page = await open(t, file);
+  await page.selectOption("#space", { label: "VMEM" });
+  await page.click("#row-1");
+  await page.focus("#curve");
+  await page.keyboard.press("ArrowLeft");
+  const [card, said, sum] = [await page.textContent(".card"), await page.textContent("#curve-said"), await page.textContent("#sum")];
+  await page.waitForFunction(() => /step=\d+&buffer=\d+&space=1$/.test(location.hash));
+  const hash = await page.evaluate(() => location.hash);
+  const again = await open(t, file + hash);
+  assert.deepEqual([await again.textContent(".card"), await again.textContent("#curve-said"), await again.textContent("#sum")], [card, said, sum]);
+  const odd = await open(t, `${file}#0&step=99999&buffer=99999&space=77`);
+  assert.match(await odd.textContent("#curve-said"), /step 57 of 75/);
 });
 
 test("the gate", async (t) => {

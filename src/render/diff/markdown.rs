@@ -15,7 +15,7 @@ pub fn markdown(report: &DiffReport) -> String {
             _ = writeln!(
                 out,
                 "**{} grew by {}**: {} allows {}\n",
-                escaped(&exceeded.name),
+                escaped(&super::named(report, exceeded)),
                 bytes(exceeded.increase_bytes),
                 gate.max_increase,
                 bytes(exceeded.allowed_bytes)

@@ -6,7 +6,9 @@ mod text;
 pub use markdown::markdown;
 pub use text::text;
 
-use crate::report::diff::{BufferChange, Change, FindingChange, HbmChange, Held, ModuleDiff, What};
+use crate::report::diff::{
+    BufferChange, Change, DiffReport, Exceeded, FindingChange, HbmChange, Held, ModuleDiff, What,
+};
 use crate::report::{Cause, Source, Verdict, bytes};
 
 /// How many buffers are told one by one.
@@ -33,6 +35,15 @@ fn share(change: Change) -> String {
         9.95.. => format!("{sign}{percent:.0}%"),
         0.005.. => format!("{sign}{percent:.2}%"),
         _ => String::new(),
+    }
+}
+
+/// The name of a module that grew too much; where others have it too, with its text.
+fn named(report: &DiffReport, exceeded: &Exceeded) -> String {
+    let namesakes = report.modules.iter().filter(|module| module.name == exceeded.name);
+    match namesakes.take(2).count() {
+        2 => format!("{} ({})", exceeded.name, exceeded.file),
+        _ => exceeded.name.clone(),
     }
 }
 

@@ -231,7 +231,7 @@ fn gate(out: &mut String, report: &DiffReport) {
             out,
             "{}  {} grew by {}, --max-increase {} allows {}",
             paint(style::of_level(crate::report::Level::Error), "FAILED"),
-            exceeded.name,
+            super::named(report, exceeded),
             bytes(exceeded.increase_bytes),
             gate.max_increase,
             bytes(exceeded.allowed_bytes)

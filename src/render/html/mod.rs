@@ -26,6 +26,7 @@ const SCRIPT: &str = concat!(
     include_str!("script/span.js"),
     include_str!("script/gestures.js"),
     include_str!("script/headline.js"),
+    include_str!("script/modules.js"),
     include_str!("script/start.js"),
     include_str!("script/findings.js"),
     include_str!("script/module.js"),

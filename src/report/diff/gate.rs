@@ -21,6 +21,8 @@ pub struct Gate {
 pub struct Exceeded {
     /// Its name.
     pub name: String,
+    /// The text of the new side that was analysed: tells modules of one name apart.
+    pub file: String,
     /// What was allowed.
     pub allowed_bytes: u64,
     /// How much more it requires than before.
@@ -39,6 +41,7 @@ pub fn gate(report: &DiffReport, max_increase: Allowance) -> Gate {
             let increase_bytes = required.increase_bytes();
             (increase_bytes > allowed_bytes).then(|| Exceeded {
                 name: module.name.clone(),
+                file: module.files.new.clone(),
                 allowed_bytes,
                 increase_bytes,
             })

@@ -47,9 +47,9 @@ pub struct BufferView {
     /// When it is alive, where that is not all the time between its first and its last point.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ranges: Vec<(u32, u32)>,
-    /// The layout in words.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub layout: String,
+    /// How the text has it.
+    #[serde(flatten)]
+    pub written: Written,
     /// Other values in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
@@ -59,6 +59,14 @@ pub struct BufferView {
     /// How many more users there are.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_users: usize,
+}
+
+/// How the text has a buffer.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Written {
+    /// The layout in words.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub layout: String,
     /// The instruction as the text has it, without `backend_config`.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub text: String,
@@ -99,22 +107,14 @@ pub(super) fn keep_largest(buffers: &mut Vec<Buffer>, most: usize) -> Vec<String
 pub(super) fn views(context: &Context<'_>, buffers: &[Buffer]) -> Vec<BufferView> {
     let causes = context.causes();
     let lines = LineStarts::of(context.module.text);
-    let mut by_size: Vec<usize> = (0..buffers.len()).collect();
-    by_size.sort_by_key(|&at| (Reverse(buffers[at].bytes), at));
-    let mut is_detailed = vec![false; buffers.len()];
-    for &at in by_size.iter().take(MOST_DETAILED) {
-        is_detailed[at] = true;
-    }
     let view = |(buffer, detailed): (&Buffer, bool)| {
         let mut view = BufferView {
             category: category(context.profile, &causes, buffer),
             ranges: Vec::new(),
-            layout: String::new(),
+            written: Written::default(),
             aliases: Vec::new(),
             users: Vec::new(),
             more_users: 0,
-            text: String::new(),
-            line: 0,
         };
         if let Some(id) = buffer.value {
             view.ranges = ranges(context.profile, buffer);
@@ -124,7 +124,40 @@ pub(super) fn views(context: &Context<'_>, buffers: &[Buffer]) -> Vec<BufferView
         }
         view
     };
-    buffers.iter().zip(is_detailed).map(view).collect()
+    buffers.iter().zip(are_detailed(buffers)).map(view).collect()
+}
+
+/// How the text has each buffer; of the smaller ones nothing is told.
+pub(super) fn written(context: &Context<'_>, buffers: &[Buffer]) -> Vec<Written> {
+    let lines = LineStarts::of(context.module.text);
+    let written = |(buffer, detailed): (&Buffer, bool)| match buffer.value {
+        Some(id) if detailed => Written::of(context, id, &lines),
+        _ => Written::default(),
+    };
+    buffers.iter().zip(are_detailed(buffers)).map(written).collect()
+}
+
+/// Which buffers are the largest: a page tells more of them.
+fn are_detailed(buffers: &[Buffer]) -> Vec<bool> {
+    let mut by_size: Vec<usize> = (0..buffers.len()).collect();
+    by_size.sort_by_key(|&at| (Reverse(buffers[at].bytes), at));
+    let mut are_detailed = vec![false; buffers.len()];
+    for &at in by_size.iter().take(MOST_DETAILED) {
+        are_detailed[at] = true;
+    }
+    are_detailed
+}
+
+impl Written {
+    fn of(context: &Context<'_>, id: ValueId, lines: &LineStarts) -> Written {
+        let value = context.profile.value(id);
+        let array = context.module.shapes.get(value.shape).array();
+        Written {
+            layout: array.map(layout::words).unwrap_or_default(),
+            text: text(context, value.instruction),
+            line: lines.line(context.module.instruction(value.instruction).span.start),
+        }
+    }
 }
 
 fn category(
@@ -180,9 +213,7 @@ fn describe(context: &Context<'_>, id: ValueId, lines: &LineStarts, view: &mut B
     let (profile, module) = (context.profile, context.module);
     let value = profile.value(id);
     let name = |id: InstructionId| module.instruction(id).name.to_owned();
-    if let Some(array) = module.shapes.get(value.shape).array() {
-        view.layout = layout::words(array);
-    }
+    view.written = Written::of(context, id, lines);
     let others = profile.buffer(value.buffer).values.iter().filter(|&&other| other != id);
     view.aliases = others
         .map(|&other| profile.value(other).instruction)
@@ -194,8 +225,6 @@ fn describe(context: &Context<'_>, id: ValueId, lines: &LineStarts, view: &mut B
     let mut users = context.graph.users(value.instruction).map(|(user, _)| user);
     view.users = users.by_ref().take(MOST_NAMES).map(name).collect();
     view.more_users = users.count();
-    view.text = text(context, value.instruction);
-    view.line = lines.line(module.instruction(value.instruction).span.start);
 }
 
 /// The instruction's text without its `backend_config`.

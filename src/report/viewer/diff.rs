@@ -2,6 +2,7 @@
 //! program points, and of each buffer that changed when it is alive. What a saved report does not hold
 //! and what is too much for a page is left out, and said.
 
+use super::buffers::Written;
 use super::steps::Steps;
 use super::{buffers, curve, most_of_each};
 use crate::config::Settings;
@@ -82,6 +83,9 @@ pub struct More {
     /// Of each buffer when it is alive, where there are gaps.
     #[serde(skip)]
     ranges: Vec<Vec<(u32, u32)>>,
+    /// Of each buffer how the text has it.
+    #[serde(skip)]
+    written: Vec<Written>,
 }
 
 /// Where the buffers of a change are.
@@ -103,6 +107,9 @@ pub struct Place {
     /// The line that computes the first of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<Source>,
+    /// How the text has the largest of them.
+    #[serde(flatten)]
+    pub written: Written,
     /// The buffers, the largest first; of very many the first alone.
     pub members: Vec<Member>,
 }
@@ -159,7 +166,12 @@ impl More {
         let curve = live_unpadded_bytes(context.profile, &context.module.shapes, 0);
         let steps = Steps::of(context, &curve::thin_again(&details.live, points));
         let ranges = details.buffers.iter().map(|buffer| buffers::ranges(context.profile, buffer));
-        More { unpadded: curve::thin(curve, points), steps, ranges: ranges.collect() }
+        More {
+            unpadded: curve::thin(curve, points),
+            steps,
+            ranges: ranges.collect(),
+            written: buffers::written(context, &details.buffers),
+        }
     }
 }
 
@@ -191,9 +203,8 @@ fn pair(
     let [old_at, new_at] = diff.sides;
     let [old, new] = sides;
     let mut place = |held: &Option<Held>, side: &PageSide, at: usize| -> Option<Place> {
-        let ranges = side.more.get(at).map_or(&[][..], |more| &more.ranges);
         let buffers = &side.report.modules[at].details.buffers;
-        held.as_ref().map(|held| Place::of(held, buffers, ranges, members))
+        held.as_ref().map(|held| Place::of(held, buffers, side.more.get(at), members))
     };
     let places: Vec<Places> = diff
         .buffers
@@ -274,7 +285,7 @@ impl SideView {
 
 impl Place {
     /// Takes the members that it tells from what the page may still hold.
-    fn of(held: &Held, buffers: &[Buffer], ranges: &[Vec<(u32, u32)>], left: &mut usize) -> Place {
+    fn of(held: &Held, buffers: &[Buffer], more: Option<&More>, left: &mut usize) -> Place {
         let mut members: Vec<(usize, &Buffer)> =
             held.members.iter().filter_map(|&at| Some((at, buffers.get(at)?))).collect();
         let unpadded_bytes = total_bytes(members.iter().map(|(_, buffer)| buffer.unpadded_bytes));
@@ -282,8 +293,12 @@ impl Place {
         let source = members.iter().filter_map(|(_, buffer)| buffer.source.clone()).min();
         members.truncate(MOST_EQUAL.min(*left));
         *left -= members.len();
-        let member = |(at, buffer)| Member::of(buffer, ranges.get(at).cloned().unwrap_or_default());
-        Place { unpadded_bytes, source, members: members.into_iter().map(member).collect() }
+        let written = |&(at, _): &(usize, _)| more?.written.get(at).cloned();
+        let written = members.first().and_then(written).unwrap_or_default();
+        let ranges = |at: usize| more?.ranges.get(at).cloned();
+        let member = |(at, buffer)| Member::of(buffer, ranges(at).unwrap_or_default());
+        let members = members.into_iter().map(member).collect();
+        Place { unpadded_bytes, source, written, members }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::report::way_out::WayOut;
 use serde::Serialize;
 use what_if::CurvesLeft;
 
-pub use buffers::{BufferView, Category};
+pub use buffers::{BufferView, Category, Written};
 pub use diff::{
     DiffViewer, Member, More, PageSide, PairView, Place, Places, SideView, diff_viewer,
 };

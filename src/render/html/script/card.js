@@ -24,7 +24,7 @@ function cardOf(page, buffer) {
       pair("line", place(buffer.source)), pair("shape", h("span", { class: "mono" }, buffer.shape)), pair("layout", view.layout),
       pair("memory", placeInMemory(page, buffer)), pair("values", buffer.values > 1 ? `${buffer.values} values share it` : ""),
       pair("aliases", names(page, view.aliases)), pair("users", names(page, view.users, view.more_users)),
-      pair("equal", equals(page, buffer)), pair("stack", stackOf(buffer)), pair("HLO", hloOf(page, view))),
+      pair("equal", equals(page, buffer)), pair("stack", stackOf(buffer)), pair("HLO", hloOf(view, page.module.file))),
   ];
 }
 
@@ -81,12 +81,12 @@ function stackOf(buffer) {
   return frames.length ? h("details", {}, h("summary", {}, plural(frames.length, "frame")), frames) : null;
 }
 
-function hloOf(page, view) {
+function hloOf(view, file) {
   if (!view.text) return null;
   const copy = h("button", { type: "button", class: "link", click: (event) => {
     const button = event.currentTarget;
     navigator.clipboard.writeText(view.text).then(() => { button.textContent = "copied"; }, () => { button.textContent = "not allowed"; });
   } }, "copy");
-  return [h("span", { class: "mono", id: "hlo" }, view.text), h("div", { class: "quiet small" },
-    view.line ? `line ${view.line} of ${page.module.file.split("/").pop()} ` : "", copy)];
+  return [h("span", { class: "mono hlo" }, view.text), h("div", { class: "quiet small" },
+    view.line ? `line ${view.line} of ${file.split("/").pop()} ` : "", copy)];
 }

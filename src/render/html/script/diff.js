@@ -2,13 +2,15 @@
 
 class DiffPage {
   constructor(at) {
+    this.at = at;
     this.diff = data.diff.modules[at];
     this.view = data.modules[at];
     this.sort = { key: "change", down: true };
     this.filter = "";
     this.hidden = new Set();
     // HBM, where anything changed in it.
-    this.space = this.diff.buffers.some((change) => SIDES.some((side) => change[side] && change[side].memory_space === 0)) ? 0 : null;
+    this.firstSpace = this.diff.buffers.some((change) => SIDES.some((side) => change[side] && change[side].memory_space === 0)) ? 0 : null;
+    this.space = this.firstSpace;
     this.atPeak = false;
     this.by = "source";
     this.part = null;
@@ -58,8 +60,29 @@ class DiffPage {
       alone("Only on the new side", data.diff.added), alone("Only on the old side", data.diff.removed), sidesOf(this), diagnostics()];
   }
 
+  /** What an address says of the page: what is not as it is at first. */
+  state() {
+    const { point, lead } = this.chart;
+    return { step: lead && point !== this.view[lead].peak ? point : null, buffer: this.selected, space: this.space !== this.firstSpace && this.space !== null ? this.space : null };
+  }
+
+  /** Brings the page to the state of an address. */
+  restore({ step, buffer, space }) {
+    if (this.spaces && this.spaces.includes(space)) this.lookAt(space);
+    if (this.chart.lead && step < this.chart.span(this.chart.lead)) this.chart.move(step);
+    if (buffer < this.changes.length) this.select(buffer);
+  }
+
+  /** Looks at one memory space; at all, where it is null. */
+  lookAt(space) {
+    this.space = space;
+    this.spaceChoice.value = String(space ?? "all");
+    this.update();
+  }
+
   /** Draws what depends on the state again. */
   update() {
+    keepState(this);
     this.chart.draw();
     if (this.changes.length === 0) return;
     this.table.update();

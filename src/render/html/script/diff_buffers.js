@@ -5,13 +5,11 @@ function changesSection(page) {
   const input = (kind, attributes, change) => h("input", { type: kind, ...attributes, [kind === "search" ? "input" : "change"]: change });
   const filter = input("search", { id: "filter", placeholder: "Filter: op_name, file, >64MiB", title: FILTER_HELP, "aria-label": "Filter changes", size: "30" },
     (event) => { page.filter = event.target.value; page.table.update(); });
-  const spaces = [...new Set(page.changes.flatMap((change) => SIDES.map((side) => change[side] && change[side].memory_space)))].filter((space) => space !== null).sort((a, b) => a - b);
+  page.spaces = [...new Set(page.changes.flatMap((change) => SIDES.map((side) => change[side] && change[side].memory_space)))].filter((space) => space !== null).sort((a, b) => a - b);
   const names = { 0: page.diff.memory, ...page.view.old.spaces, ...page.view.new.spaces };
   page.spaceName = (space) => names[space] || `memory space ${space}`;
-  const space = h("select", { id: "space", "aria-label": "Memory space", change: (event) => {
-    page.space = event.target.value === "all" ? null : Number(event.target.value);
-    page.update();
-  } }, [...spaces, "all"].map((number) => h("option", { value: number, selected: number === (page.space ?? "all") }, number === "all" ? "all memory spaces" : page.spaceName(number))));
+  page.spaceChoice = h("select", { id: "space", "aria-label": "Memory space", change: (event) => page.lookAt(event.target.value === "all" ? null : Number(event.target.value)) },
+    [...page.spaces, "all"].map((number) => h("option", { value: number, selected: number === (page.space ?? "all") }, number === "all" ? "all memory spaces" : page.spaceName(number))));
   const atPeak = h("label", {}, input("checkbox", { id: "at-peak" }, (event) => { page.atPeak = event.target.checked; page.update(); }), "alive at a peak");
   const toggles = BECAME.filter((what) => page.changes.some(({ change }) => change === what)).map((what) =>
     h("button", { type: "button", "aria-pressed": "true", "data-change": what, click: (event) => {
@@ -21,7 +19,7 @@ function changesSection(page) {
     } }, `${page.changes.filter(({ change }) => change === what).length} ${what}`));
   page.chips = h("span", {});
   const body = page.changes.length === 0 ? h("p", { class: "quiet" }, page.unknown || "No buffer came, went or changed.")
-    : [h("div", { class: "bar-row" }, filter, space, atPeak, page.chips), h("div", { class: "bar-row", role: "group", "aria-label": "Changes shown" }, toggles),
+    : [h("div", { class: "bar-row" }, filter, page.spaceChoice, atPeak, page.chips), h("div", { class: "bar-row", role: "group", "aria-label": "Changes shown" }, toggles),
       h("div", { class: "workspace" }, page.table.element, page.card)];
   return h("section", { id: "changes", class: "changes" }, h("h2", {}, "Buffers that changed"),
     h("p", { class: "quiet small" }, "Known by operation, opcode and shape, not by the names of instructions."), body);
@@ -143,5 +141,5 @@ function cardSide(page, change, side, pair) {
     pair("kind", `${held.is_donated ? "donated " : ""}${held.kind}, ${page.spaceName(held.memory_space)}`),
     pair("alive", alive), pair("at the peak", peak === null ? "not known" : `${held.alive} of ${held.count} alive`),
     pair("line", places.source && place(places.source) !== place(change.source) ? place(places.source) : ""),
-    pair("called", names ? h("span", { class: "mono" }, names, more > 0 ? ` and ${more} more` : "") : ""))];
+    pair("layout", places.layout), pair("called", names ? h("span", { class: "mono" }, names, more > 0 ? ` and ${more} more` : "") : ""), pair("HLO", hloOf(places, page.diff.files[side])))];
 }

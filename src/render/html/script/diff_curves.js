@@ -58,6 +58,7 @@ class DiffChart {
     this.point = Math.min(this.span(this.lead) - 1, Math.max(0, place));
     this.window.reach(this.shareOf(this.point));
     this.draw();
+    keepState(this.page);
   }
 
   /** Where a place of the leading side stands. */

@@ -1,18 +1,20 @@
-// Nothing in; a dialog that lists what keys do out.
+// The kind of page in; a dialog that lists what keys do out.
 
-const KEYS = [
-  ["Curve", [["← →", "one step back, on"], ["Page Up, Page Down", "a twentieth of what is in sight"], ["Home, End", "the first, the last step"], ["p", "the peak"]]],
-  ["Curve and map", [["+ −", "closer, further"], ["0", "the whole program"], ["Ctrl + wheel, two fingers", "closer, further at the pointer"]]],
-  ["Map", [["arrows, dragging", "move"]]],
-  ["Table", [["↑ ↓", "another buffer"], ["Enter", "its card"], ["Home, End", "the first, the last"]]],
-  ["Anywhere", [["/", "to the filter"], ["Escape", "closes the card"], ["?", "this list"]]],
-];
+/** Of each part of a page what keys do there. */
+function keysOf(isDiff) {
+  return [
+    ["Curve", [["← →", "one step back, on"], ["Page Up, Page Down", "a twentieth of what is in sight"], ["Home, End", "the first, the last step"], ["p", isDiff ? "the new side's peak" : "the peak"]]],
+    [isDiff ? "Zoom" : "Curve and map", [["+ −", "closer, further"], ["0", "the whole program"], ["Ctrl + wheel, two fingers", "closer, further at the pointer"]]],
+    isDiff ? null : ["Map", [["arrows, dragging", "move"]]],
+    ["Table", [["↑ ↓", "another buffer"], ["Enter", "its card"], ["Home, End", "the first, the last"]]],
+    ["Anywhere", [["/", "to the filter"], ["Escape", "closes the card"], ["?", "this list"]]],
+  ].filter(Boolean);
+}
 
-function keysDialog() {
-  const dialog = h("dialog", { id: "keys", "aria-labelledby": "keys-title" }, h("h2", { id: "keys-title" }, "Keys"),
-    KEYS.map(([where, keys]) => [h("h3", {}, where), h("dl", {}, keys.map(([key, does]) => [h("dt", {}, key), h("dd", {}, does)]))]),
+function keysDialog(isDiff) {
+  return h("dialog", { id: "keys", "aria-labelledby": "keys-title" }, h("h2", { id: "keys-title" }, "Keys"),
+    keysOf(isDiff).map(([where, keys]) => [h("h3", {}, where), h("dl", {}, keys.map(([key, does]) => [h("dt", {}, key), h("dd", {}, does)]))]),
     h("p", {}, FILTER_HELP), h("form", { method: "dialog" }, h("button", { type: "submit" }, "Close")));
-  return dialog;
 }
 
 /** Keys that do the same wherever the focus is. */

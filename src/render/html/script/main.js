@@ -3,7 +3,7 @@
 let data = null;
 const app = document.getElementById("app");
 let current = null;
-const dialog = keysDialog();
+let dialog = null;
 
 function themeButton() {
   const root = document.documentElement;
@@ -43,8 +43,10 @@ function show() {
   app.replaceChildren(h("header", {}, h("b", {}, "hlolint"), back, h("h1", {}, title), h("span", { class: "grow" }), keysButton, themeButton()),
     h("main", { id: "main", tabindex: "-1" }, content.filter(Boolean)), dialog);
   document.title = `${title} · hlolint`;
-  if (current) current.update();
-  if (current instanceof ModulePage) restore(current, state);
+  if (current) {
+    current.update();
+    current.restore(state);
+  }
   window.scrollTo(0, 0);
 }
 
@@ -58,6 +60,7 @@ async function main() {
   try { document.documentElement.dataset.theme = localStorage.getItem("hlolint-theme") || ""; } catch { /* not kept */ }
   try {
     data = await unpack();
+    dialog = keysDialog(Boolean(data.diff));
     show();
   } catch (error) {
     app.replaceChildren(h("p", { class: "notice", role: "alert" }, `The report cannot be shown: ${error.message}`));

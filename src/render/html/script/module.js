@@ -143,6 +143,18 @@ class ModulePage {
     return [headline(this), wayOut(this), findingList(this), rest, parameters(this), facts(this), diagnostics()].flat();
   }
 
+  /** What an address says of the page: what is not as it is at first. */
+  state() {
+    return { step: this.point === this.peak ? null : this.point, buffer: this.selected, space: this.space || null };
+  }
+
+  /** Brings the page to the state of an address. */
+  restore({ step, buffer, space }) {
+    if (this.module.spaces.some((known) => known.memory_space === space)) this.lookAt(space);
+    if (step < this.points) this.movePoint(step);
+    if (buffer < this.buffers.length) this.select(buffer);
+  }
+
   /** Draws what depends on the state again. */
   update() {
     this.map.draw();

@@ -54,12 +54,7 @@ class Rows {
     const { sort } = this.page;
     this.rows = this.page.rows();
     this.active = Math.min(this.active, Math.max(0, this.rows.length - 1));
-    for (const head of this.heads) {
-      const isKey = head.dataset.key === sort.key;
-      head.setAttribute("aria-sort", isKey ? (sort.down ? "descending" : "ascending") : "none");
-      const button = head.firstChild;
-      button.textContent = button.textContent.replace(/ [▲▼]$/, "") + (isKey ? (sort.down ? " ▼" : " ▲") : "");
-    }
+    for (const head of this.heads) markSorted(head, head.dataset.key === sort.key, sort.down);
     this.scroller.setAttribute("aria-rowcount", this.rows.length + 1);
     this.drawRows();
   }
@@ -78,6 +73,13 @@ class Rows {
     return h("div", { class: `row${row.id === this.page.selected || isActive ? " active" : ""}`, role: "row", id: `row-${at}`, "aria-rowindex": at + 2, "aria-selected": String(row.id === this.page.selected),
       style: { top: `${at * ROW_HEIGHT}px` }, click: () => this.choose(at) }, this.cells(row));
   }
+}
+
+/** Says of a column's head whether rows are sorted by it. */
+function markSorted(head, isKey, down) {
+  head.setAttribute("aria-sort", isKey ? (down ? "descending" : "ascending") : "none");
+  const button = head.querySelector("button");
+  if (button) button.textContent = button.textContent.replace(/ [▲▼]$/, "") + (isKey ? (down ? " ▼" : " ▲") : "");
 }
 
 /** Rows by what a key says of them; equal ones in the order that `otherwise` gives. */

@@ -1,47 +1,44 @@
 // The report of several modules in; a table of them, the worst first, to sort and to filter, out.
 
-function levels(module) {
-  const found = findingsOf(module);
-  return ["error", "warn", "note"].map((level) => {
-    const count = found.filter(({ finding }) => finding.level === level).length;
+const LEVELS = ["error", "warn", "note"];
+
+function countOf(found, level) {
+  return found.filter((finding) => finding.level === level).length;
+}
+
+function levels(found) {
+  return LEVELS.map((level) => {
+    const count = countOf(found, level);
     return count ? h("span", { class: `level ${level}` }, plural(count, level === "warn" ? "warning" : level)) : null;
   });
 }
 
-/** Of each column the word, the style, and what it is sorted by; the order of the report is the worst first. */
+/** Of each column the word, the style, and what it is sorted by. */
 const MODULE_HEADS = [
-  ["module", null, (module) => module.name], ["verdict", null, (module, at) => at],
-  ["needs", "number", (module) => -module.hbm.required_bytes], ["in all", "number wide", (module) => -module.hbm.total_bytes],
-  ["available", "number wide", (module) => -(module.hbm.available_bytes || 0)],
-  ["alive at the peak", "number wide", (module) => -(module.hbm.peak_live_bytes || 0)], ["split", "wide bars"], ["findings"],
+  ["module", null, ({ module }) => module.name], ["verdict", null, ({ at }) => -at],
+  ["needs", "number", ({ module }) => module.hbm.required_bytes], ["in all", "number wide", ({ module }) => module.hbm.total_bytes],
+  ["available", "number wide", ({ module }) => module.hbm.available_bytes || 0],
+  ["alive at the peak", "number wide", ({ module }) => module.hbm.peak_live_bytes || 0], ["split", "wide bars"],
+  ["findings", null, ({ found }) => LEVELS.reduce((sum, level, at) => sum + countOf(found, level) / 1000 ** at, 0)],
 ];
 
 function startPage() {
-  const modules = data.report.modules.map((module, at) => ({ module, at }));
-  const rows = modules.map(({ module, at }) => moduleRow(module, at));
-  const body = h("tbody", {}, rows);
-  const sortBy = (of) => body.append(...modules.slice().sort((a, b) => {
-    const [x, y] = [of(a.module, a.at), of(b.module, b.at)];
-    return x < y ? -1 : x > y ? 1 : a.at - b.at;
-  }).map(({ at }) => rows[at]));
-  const heads = MODULE_HEADS.map(([word, style, of]) => h("th", { class: style || null, scope: "col" },
-    of ? h("button", { type: "button", class: "link", click: () => sortBy(of) }, word) : word));
-  const filter = modules.length < 8 ? null : h("input", { type: "search", id: "filter", placeholder: "Filter: name, verdict, rule", size: "30", "aria-label": "Filter modules",
-    input: (event) => {
-      const word = event.target.value.toLowerCase();
-      modules.forEach(({ module, at }) => {
-        rows[at].hidden = ![module.name, module.file, VERDICTS[module.verdict], ...findingsOf(at).map(({ finding }) => finding.rule)].join("\n").toLowerCase().includes(word);
-      });
-    } });
+  const found = data.report.modules.map(() => []);
+  for (const [at, finding] of data.report.findings.entries()) (found[data.findings[at].module] || []).push(finding);
+  const modules = data.report.modules.map((module, at) => ({ module, at, found: found[at] }));
+  const table = new ModuleTable("Modules", MODULE_HEADS, modules, moduleRow, searchOfModule);
   return [
-    h("section", {}, h("h2", {}, `${plural(rows.length, "module")}, the worst first`), filter ? h("div", { class: "bar-row" }, filter) : null,
-      h("div", { class: "scroll" }, h("table", { class: "modules" }, h("thead", {}, h("tr", {}, heads)), body)),
+    h("section", {}, h("h2", {}, `${plural(modules.length, "module")}, the worst first`), moduleFilter([table], "Filter: name, verdict, chip, rule"), table.element,
       h("p", { class: "quiet small wide" }, "Each bar is as long as what is needed or available, whichever is more; the line is what is available.")),
     diagnostics(),
   ];
 }
 
-function moduleRow(module, at) {
+function searchOfModule({ module, found }) {
+  return [module.name, module.file, VERDICTS[module.verdict], machine(module), ...new Set(found.map(({ rule }) => rule))].join("\n");
+}
+
+function moduleRow({ module, at, found }) {
   const { hbm } = module;
   const scale = Math.max(wholeOf(hbm), hbm.available_bytes || 0);
   const bar = splitBar(hbm, true, scale);
@@ -55,5 +52,5 @@ function moduleRow(module, at) {
     h("td", { class: "number wide" }, hbm.available_bytes === null ? "" : sizeAsXla(hbm.available_bytes)),
     h("td", { class: "number wide" }, hbm.peak_live_bytes === null ? "" : size(hbm.peak_live_bytes)),
     h("td", { class: "wide bars" }, bar),
-    h("td", {}, levels(at)));
+    h("td", {}, levels(found)));
 }

@@ -1,6 +1,6 @@
 // What a reader looks at in; an address that leads there again out.
 
-/** The module, step, buffer and memory space of an address: `#0&step=98&buffer=12&space=5`. */
+/** The numbers of an address: `#0&step=98&buffer=12&space=5`, the module first. */
 function stateOf(hash) {
   const [, module, rest] = /^#(\d+)((?:&\w+=\d+)*)$/.exec(hash) || [];
   const state = { module: module === undefined ? null : Number(module) };
@@ -14,15 +14,7 @@ function keepState(page) {
   clearTimeout(waiting);
   waiting = setTimeout(() => {
     if (current !== page) return;
-    const part = (name, number) => (number === null ? "" : `&${name}=${number}`);
-    const hash = `#${page.at}${part("step", page.point === page.peak ? null : page.point)}${part("buffer", page.selected)}${part("space", page.space || null)}`;
-    try { history.replaceState(null, "", hash); } catch { /* a page may not, where it is embedded */ }
+    const parts = Object.entries(page.state()).filter(([, number]) => number !== null).map(([name, number]) => `&${name}=${number}`);
+    try { history.replaceState(null, "", `#${page.at}${parts.join("")}`); } catch { /* a page may not, where it is embedded */ }
   }, 250);
-}
-
-/** Brings a page to the state of an address. */
-function restore(page, { step, buffer, space }) {
-  if (page.module.spaces.some((known) => known.memory_space === space)) page.lookAt(space);
-  if (step < page.points) page.movePoint(step);
-  if (buffer < page.buffers.length) page.select(buffer);
 }
