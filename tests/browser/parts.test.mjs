@@ -3,8 +3,10 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import path from "node:path";
 import { test } from "node:test";
-import { hlolint, open, picture, root, writePage } from "./support.mjs";
+import { folder, hlolint, open, picture, root, writePage } from "./support.mjs";
 
 const write = (name, ...paths) => writePage(name, "report", ...paths);
 const size = (bytes) => `${(bytes / 2 ** 20).toFixed(2)} MiB`;
@@ -64,6 +66,29 @@ test("many modules: sorted by another column, filtered by name", async (t) => {
   await page.fill("#filter", "gru_v4");
   assert.match(await first(), /gru_v4/);
   assert.equal(await page.locator("tbody tr:visible").count(), 1);
+});
+
+test("very many modules: the first of them, the others by filter", async (t) => {
+  const many = path.join(folder, "many");
+  fs.mkdirSync(many);
+  for (let number = 0; number < 520; number += 1) {
+    const array = `f32[${1024 + number}]`;
+    fs.writeFileSync(path.join(many, `f${number}.txt`), `HloModule jit_f${number}, is_scheduled=true
+
+ENTRY %main (x: ${array}) -> ${array} {
+  %x = ${array}{0} parameter(0)
+  ROOT %y = ${array}{0} negate(%x)
+}
+`);
+  }
+  const page = await open(t, write("very-many", many));
+  assert.equal(await page.locator("tbody tr").count(), 500);
+  assert.match(await page.textContent("main"), /The first 500 of 520/);
+  assert.equal(await page.locator('a:text-is("jit_f3")').count(), 0);
+  await page.fill("#filter", "jit_f3");
+  assert.equal(await page.locator("tbody tr").count(), 111);
+  await page.click('a:text-is("jit_f3")');
+  assert.match(await page.textContent("#headline"), /8\.02 KiB/);
 });
 
 test("shardings in words", async (t) => {

@@ -164,6 +164,15 @@ test("keys: a list of them, the filter, the card's links", async (t) => {
   await page.click("#row-0");
   await page.click('.card button:has-text("to its start")');
   assert.match(await page.textContent("#alive .said"), /step 11 of 115/);
+  // Asked for twice, and from a page that is drawn anew.
+  for (const hash of ["#0", "#0&step=3"]) {
+    await page.keyboard.press("?");
+    await page.evaluate((hash) => { location.hash = hash; }, hash);
+    await page.keyboard.press("?");
+    await page.keyboard.press("?");
+    assert.ok(await page.isVisible("#keys"));
+    await page.keyboard.press("Escape");
+  }
 });
 
 test("a narrow page shows the card at its foot, and closes it", async (t) => {

@@ -17,13 +17,17 @@ function keysDialog(isDiff) {
     h("p", {}, FILTER_HELP), h("form", { method: "dialog" }, h("button", { type: "submit" }, "Close")));
 }
 
+function openKeys() {
+  if (!dialog.open) dialog.showModal();
+}
+
 /** Keys that do the same wherever the focus is. */
-function listenToKeys(dialog) {
+function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
     if (event.key === "Escape" && !dialog.open && current && current.selected !== null) current.select(null);
     else if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-    else if (event.key === "?") dialog.showModal();
+    else if (event.key === "?") openKeys();
     else if (event.key === "/" && document.getElementById("filter")) document.getElementById("filter").focus();
     else return;
     event.preventDefault();

@@ -38,8 +38,10 @@ function show() {
   current = at === null ? null : new Page(at);
   const title = at === null ? titleOfAll : data.diff ? `${titleOfAll}: ${modules[at].name}` : modules[at].name;
   const back = at !== null && modules.length + others > 1 ? h("a", { href: "#" }, "All modules") : null;
+  // Taken out of the page, a dialog would stay open and be no longer modal.
+  dialog.close();
   const content = current ? current.render() : start();
-  const keysButton = h("button", { type: "button", "aria-label": "Keys", title: "Keys (?)", click: () => dialog.showModal() }, "?");
+  const keysButton = h("button", { type: "button", "aria-label": "Keys", title: "Keys (?)", click: openKeys }, "?");
   app.replaceChildren(h("header", {}, h("b", {}, "hlolint"), back, h("h1", {}, title), h("span", { class: "grow" }), keysButton, themeButton()),
     h("main", { id: "main", tabindex: "-1" }, content.filter(Boolean)), dialog);
   document.title = `${title} · hlolint`;
@@ -67,7 +69,7 @@ async function main() {
     throw error;
   }
   window.addEventListener("hashchange", show);
-  listenToKeys(dialog);
+  listenToKeys();
   let resized = 0;
   window.addEventListener("resize", () => { cancelAnimationFrame(resized); resized = requestAnimationFrame(() => current && current.update()); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours.clear(); if (current) current.update(); });

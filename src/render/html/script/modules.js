@@ -3,18 +3,25 @@
 /** From how many modules on a filter is of use. */
 const LEAST_TO_FILTER = 8;
 
-/** Rows of a table with the cells of a module each: heads are word, style, and what the column is sorted
- * by, as a number that is larger where there is more to look at, or as a text. */
+/** Rows that a table shows at most: browsers take seconds for ten thousand. */
+const MOST_MODULES = 500;
+
+/** A row a module: heads are word, style, and what the column is sorted by, as a number that is larger
+ * where there is more to look at, or as a text. */
 class ModuleTable {
   constructor(label, heads, modules, row, search) {
-    this.entries = modules.map((module, at) => ({ module, at, row: row(module), search: search(module).toLowerCase() }));
+    this.row = row;
+    this.entries = modules.map((module, at) => ({ module, at, search: search(module).toLowerCase() }));
+    this.words = [];
     // The order that the modules came in: no column's own.
     this.key = null;
     this.down = true;
     this.heads = heads.map(([word, style, of], key) => h("th", { class: style || null, scope: "col", "aria-sort": of ? "none" : null },
       of ? h("button", { type: "button", class: "link", click: () => this.sortBy(key, of) }, word) : word));
-    this.body = h("tbody", {}, this.entries.map((entry) => entry.row));
-    this.element = h("div", { class: "scroll" }, h("table", { class: "modules", "aria-label": label }, h("thead", {}, h("tr", {}, this.heads)), this.body));
+    this.body = h("tbody", {});
+    this.rest = h("p", { class: "quiet small" });
+    this.element = h("div", {}, h("div", { class: "scroll" }, h("table", { class: "modules", "aria-label": label }, h("thead", {}, h("tr", {}, this.heads)), this.body)), this.rest);
+    this.draw();
   }
 
   sortBy(key, of) {
@@ -23,13 +30,20 @@ class ModuleTable {
     this.key = key;
     sorted(this.entries, ({ module }) => of(module), this.down, (a, b) => a.at - b.at);
     this.heads.forEach((head, at) => markSorted(head, at === key, this.down));
-    this.body.append(...this.entries.map(({ row }) => row));
+    this.draw();
   }
 
   /** Shows the modules that have all words; how many these are. */
   filter(words) {
-    for (const { row, search } of this.entries) row.hidden = !words.every((word) => search.includes(word));
-    return this.entries.filter(({ row }) => !row.hidden).length;
+    this.words = words;
+    return this.draw();
+  }
+
+  draw() {
+    const fitting = this.entries.filter(({ search }) => this.words.every((word) => search.includes(word)));
+    this.body.replaceChildren(...fitting.slice(0, MOST_MODULES).map((entry) => (entry.row ||= this.row(entry.module))));
+    this.rest.textContent = fitting.length > MOST_MODULES ? `The first ${MOST_MODULES} of ${fitting.length}: filter or sort to see others.` : "";
+    return fitting.length;
   }
 }
 
