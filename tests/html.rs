@@ -146,12 +146,21 @@ fn a_finding_has_its_buffers_and_its_curve() {
         .map(|at| module["buffers"][at.as_u64().unwrap() as usize]["bytes"].as_u64().unwrap())
         .sum();
     assert_eq!(Value::from(sum), findings[at]["bytes"]);
-    let what_if = &view["what_if"];
-    let remedy = what_if["remedy"].as_u64().unwrap() as usize;
-    let said = &findings[at]["remedies"][remedy]["required_bytes_after"];
-    assert_eq!(&what_if["required_bytes"], said);
-    assert!(highest(&what_if["live"]) <= said.as_u64().unwrap());
-    assert!(highest(&what_if["live"]) < highest(&module["live"]));
+    let what_ifs = view["what_ifs"].as_array().unwrap();
+    let priced = findings[at]["remedies"].as_array().unwrap().iter();
+    assert_eq!(what_ifs.len(), priced.filter(|r| !r["required_bytes_after"].is_null()).count());
+    for what_if in what_ifs {
+        let remedy = what_if["remedy"].as_u64().unwrap() as usize;
+        let said = &findings[at]["remedies"][remedy]["required_bytes_after"];
+        assert_eq!(&what_if["required_bytes"], said);
+        assert!(highest(&what_if["live"]) <= said.as_u64().unwrap());
+        assert!(highest(&what_if["live"]) < highest(&module["live"]));
+    }
+    // The stacks that the first remedy does without are those that the finding speaks of.
+    let after = what_ifs[0]["after"].as_array().unwrap();
+    let gone = after.iter().filter(|after| after["bytes"] == 0).map(|after| &after["buffer"]);
+    let gone: Vec<&Value> = gone.filter(|buffer| buffers.contains(buffer)).collect();
+    assert!(!gone.is_empty() && gone.len() <= buffers.len(), "{after:?}");
 }
 
 #[test]

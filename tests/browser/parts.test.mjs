@@ -53,6 +53,25 @@ test("the way out: memory after its steps", async (t) => {
   assert.equal(await picture(page, "#curve"), curve);
 });
 
+test("a finding with several remedies: a curve each", async (t) => {
+  const page = await open(t, write("replicated", "testdata/pairs/replicated-tensor/bad"));
+  const finding = page.locator(".finding", { hasText: "replicated-tensor" });
+  const buttons = finding.locator("button");
+  const count = await buttons.count();
+  assert.ok(count > 1, `${count} curves`);
+  const seen = new Set([await picture(page, "#curve")]);
+  for (let at = 0; at < count; at += 1) {
+    await buttons.nth(at).click();
+    assert.equal(await finding.locator('button[aria-pressed="true"]').count(), 1);
+    seen.add(await page.textContent("#curve-said"));
+    seen.add(await picture(page, "#curve"));
+  }
+  assert.equal(seen.size, 1 + 2 * count);
+  await buttons.nth(count - 1).click();
+  assert.ok(seen.has(await picture(page, "#curve")));
+  assert.equal(await finding.locator('button[aria-pressed="true"]').count(), 0);
+});
+
 test("many modules: sorted by another column, filtered by name", async (t) => {
   const names = ["scan_oom", "mlp_donated", "attention_oom", "two_modules", "kernel_fits", "embedding_v6e", "gru_v4", "experts_7x"];
   const page = await open(t, write("many", ...names.map((name) => `testdata/dumps/${name}`)));

@@ -78,7 +78,10 @@ test("a finding shows its buffers and its what-if; the card says what a buffer i
   assert.notEqual(await picture(page, "#map"), map);
   assert.match(await page.textContent("#curve-said"), /What if.*42\.01 GiB → 6\.01 GiB/);
   assert.match(await page.textContent("#sum"), /^6 buffers, 40\.01 GiB/);
+  assert.match(await firstRow(page), /16\.00 GiB→ 4\.01 GiB/);
+  assert.match(await page.textContent("#row-1"), /→ gone/);
   await button.click();
+  assert.doesNotMatch(await firstRow(page), /→/);
   assert.equal(await page.textContent("#sum"), sum);
   await page.click("#row-0");
   assert.match(await page.textContent(".card"), /16\.00 GiB/);

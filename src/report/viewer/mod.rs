@@ -18,14 +18,14 @@ use crate::report::report::{Details, Live, Options, Report};
 use crate::report::vmem::{self, Kernel};
 use crate::report::way_out::WayOut;
 use serde::Serialize;
-use what_if::CurvesLeft;
+use what_if::{CurvesLeft, Positions};
 
 pub use buffers::{BufferView, Category, Written};
 pub use diff::{
     DiffViewer, Member, More, PageSide, PairView, Place, Places, SideView, diff_viewer,
 };
 pub use steps::Steps;
-pub use what_if::{FindingView, PathView, WhatIf};
+pub use what_if::{After, Becomes, FindingView, PathView, WhatIf};
 
 /// Buffers that one page holds, of all modules together.
 const MOST_BUFFERS: usize = 24_000;
@@ -148,16 +148,17 @@ fn take(
         unpadded: lives(live_unpadded_bytes(profile, shapes, memory_space)),
     });
     let mut left = CurvesLeft::of(context);
+    let positions = Positions::of(context, &details.buffers);
     let view = ModuleView {
         unpadded: lives(live_unpadded_bytes(profile, shapes, 0)),
         steps: Steps::of(context, &details.live),
         allocations: profile.allocations.iter().map(allocation).collect(),
         buffers: buffers::views(context, &details.buffers),
-        paths: what_if::paths(context, way_out, &mut left),
+        paths: what_if::paths(context, way_out, &positions, &mut left),
         spaces: spaces.collect(),
         kernels: Vec::new(),
         left_out,
     };
-    let findings = what_if::views(context, findings, &details.buffers, &mut left);
+    let findings = what_if::views(context, findings, &positions, &mut left);
     Taken { details, view, findings }
 }

@@ -3,7 +3,7 @@
 
 use super::curve;
 use crate::lint::{Context, Finding};
-use crate::memory::{BufferId, Edit, live_bytes};
+use crate::memory::{BufferId, Edit, ValueId, live_bytes};
 use crate::report::report::{Buffer, Live};
 use crate::report::way_out::{Path, WayOut};
 use rustc_hash::FxHashMap;
@@ -11,7 +11,10 @@ use serde::Serialize;
 use std::collections::VecDeque;
 
 /// Remedies of a module that get a curve; each is a whole analysis.
-const MOST_CURVES: usize = 8;
+const MOST_CURVES: usize = 16;
+
+/// Buffers that one change tells of.
+const MOST_AFTER: usize = 4_000;
 
 /// Values that these analyses may look at in sum, so that large modules get fewer curves.
 const MOST_VALUES: usize = 4_000_000;
@@ -23,8 +26,8 @@ pub struct FindingView {
     pub module: usize,
     /// The buffers it speaks of: positions in the module's.
     pub buffers: Vec<u32>,
-    /// What memory would be after a remedy.
-    pub what_if: Option<WhatIf>,
+    /// What memory would be after each of its remedies that has a curve, in their order.
+    pub what_ifs: Vec<WhatIf>,
     #[serde(skip)]
     key: (String, String),
 }
@@ -38,6 +41,30 @@ pub struct WhatIf {
     pub required_bytes: u64,
     /// HBM bytes alive from a program point on, after the remedy.
     pub live: Vec<Live>,
+    /// What becomes of the buffers that it changes.
+    pub after: Vec<After>,
+}
+
+/// A buffer after a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct After {
+    /// The buffer: its position in the module's.
+    pub buffer: u32,
+    /// What becomes of it.
+    #[serde(flatten)]
+    pub becomes: Becomes,
+}
+
+/// What becomes of a buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Becomes {
+    /// It has this size. Bytes; 0 where it is gone.
+    Bytes(u64),
+    /// Its last program point is an earlier one.
+    EndsAt(u32),
+    /// It takes an argument's memory: whether that is so.
+    IsDonated(bool),
 }
 
 /// Memory after the steps of a path out.
@@ -50,6 +77,46 @@ pub struct PathView {
     pub required_bytes: u64,
     /// HBM bytes alive from a program point on, after these steps.
     pub live: Vec<Live>,
+    /// What becomes of the buffers that these steps change.
+    pub after: Vec<After>,
+}
+
+/// The buffers of a report by the buffer of the analysis.
+pub(super) struct Positions(FxHashMap<BufferId, Vec<u32>>);
+
+impl Positions {
+    pub(super) fn of(context: &Context<'_>, buffers: &[Buffer]) -> Positions {
+        let mut at: FxHashMap<BufferId, Vec<u32>> = FxHashMap::default();
+        for (number, buffer) in buffers.iter().enumerate() {
+            if let Some(id) = buffer.value {
+                at.entry(context.profile.value(id).buffer).or_default().push(number as u32);
+            }
+        }
+        Positions(at)
+    }
+
+    fn get(&self, ids: impl Iterator<Item = BufferId>) -> Vec<u32> {
+        ids.filter_map(|id| self.0.get(&id)).flatten().copied().collect()
+    }
+
+    /// What becomes of the buffers that edits name, in the order of the edits.
+    fn after(&self, context: &Context<'_>, edits: &[Edit]) -> Vec<After> {
+        let buffer_of = |value: ValueId| {
+            let values = &context.profile.values;
+            values.get(value.0 as usize).map(|value| value.buffer)
+        };
+        let becomes = |edit: &Edit| match *edit {
+            Edit::Remove(buffer) => Some((buffer, Becomes::Bytes(0))),
+            Edit::Shrink { buffer, bytes } => Some((buffer, Becomes::Bytes(bytes))),
+            Edit::Donate { output, .. } => Some((buffer_of(output)?, Becomes::IsDonated(true))),
+            Edit::EndAt { value, point } => Some((buffer_of(value)?, Becomes::EndsAt(point))),
+        };
+        let all = edits.iter().filter_map(becomes).flat_map(|(id, becomes)| {
+            let positions = self.0.get(&id).map_or(&[][..], Vec::as_slice);
+            positions.iter().map(move |&buffer| After { buffer, becomes })
+        });
+        all.take(MOST_AFTER).collect()
+    }
 }
 
 /// How many more analyses may run for curves of a module.
@@ -74,17 +141,18 @@ impl CurvesLeft {
 pub(super) fn paths(
     context: &Context<'_>,
     way_out: Option<&WayOut>,
+    positions: &Positions,
     left: &mut CurvesLeft,
 ) -> Vec<Option<PathView>> {
+    let view = |path: &Path| {
+        let step = path.steps.iter().rposition(|step| !step.edits.is_empty())?;
+        let last = path.steps.get(step)?;
+        let live = left.draw(context, &last.edits)?;
+        let after = positions.after(context, &last.edits);
+        Some(PathView { step, required_bytes: last.required_bytes_after, live, after })
+    };
     let paths = way_out.map_or(&[][..], |way_out| way_out.paths.as_slice());
-    paths.iter().map(|path| path_view(context, path, left)).collect()
-}
-
-fn path_view(context: &Context<'_>, path: &Path, left: &mut CurvesLeft) -> Option<PathView> {
-    let step = path.steps.iter().rposition(|step| !step.edits.is_empty())?;
-    let last = path.steps.get(step)?;
-    let live = left.draw(context, &last.edits)?;
-    Some(PathView { step, required_bytes: last.required_bytes_after, live })
+    paths.iter().map(view).collect()
 }
 
 /// Findings are found again by their text's file and their fingerprint.
@@ -96,32 +164,32 @@ fn key(finding: &Finding) -> (String, String) {
 pub(super) fn views(
     context: &Context<'_>,
     findings: &[Finding],
-    buffers: &[Buffer],
+    positions: &Positions,
     left: &mut CurvesLeft,
 ) -> Vec<FindingView> {
-    let mut at: FxHashMap<BufferId, Vec<u32>> = FxHashMap::default();
-    for (number, buffer) in buffers.iter().enumerate() {
-        if let Some(id) = buffer.value {
-            at.entry(context.profile.value(id).buffer).or_default().push(number as u32);
-        }
-    }
     let view = |finding: &Finding| FindingView {
         module: 0,
-        buffers: finding.buffers.iter().filter_map(|id| at.get(id)).flatten().copied().collect(),
-        what_if: what_if(context, finding, left),
+        buffers: positions.get(finding.buffers.iter().copied()),
+        what_ifs: Vec::new(),
         key: key(finding),
     };
-    findings.iter().map(view).collect()
-}
-
-fn what_if(context: &Context<'_>, finding: &Finding, left: &mut CurvesLeft) -> Option<WhatIf> {
-    let has_figure = |remedy: &crate::lint::Remedy| {
-        remedy.required_bytes_after.is_some() && !remedy.edits.is_empty()
-    };
-    let remedy = finding.remedies.iter().position(has_figure)?;
-    let chosen = finding.remedies.get(remedy)?;
-    let live = left.draw(context, &chosen.edits)?;
-    Some(WhatIf { remedy, required_bytes: chosen.required_bytes_after?, live })
+    let mut views: Vec<FindingView> = findings.iter().map(view).collect();
+    // The first remedy of every finding comes before the second of any.
+    let most = findings.iter().map(|finding| finding.remedies.len()).max().unwrap_or(0);
+    for nth in 0..most {
+        for (finding, view) in findings.iter().zip(&mut views) {
+            let remedies = finding.remedies.iter().enumerate();
+            let mut with_figure = remedies.filter(|(_, remedy)| !remedy.edits.is_empty());
+            let chosen = with_figure.nth(nth);
+            view.what_ifs.extend(chosen.and_then(|(at, remedy)| {
+                let required_bytes = remedy.required_bytes_after?;
+                let live = left.draw(context, &remedy.edits)?;
+                let after = positions.after(context, &remedy.edits);
+                Some(WhatIf { remedy: at, required_bytes, live, after })
+            }));
+        }
+    }
+    views
 }
 
 /// The views in the order of a report's findings; those the user accepted are left out.

@@ -41,16 +41,20 @@ function findingElement(page, finding, view, at) {
   const priced = (remedy) => remedy.required_bytes_after === null ? null
     : h("span", { class: "saving" }, `${sizeAsXla(finding.required_bytes)} → ${remedy.at_most ? "at most " : ""}${sizeAsXla(remedy.required_bytes_after)}`,
       remedy.recomputed_bytes ? ` (+${size(remedy.recomputed_bytes)} at most to recompute)` : "");
-  const shows = [view.what_if && "what-if curve", view.buffers.length && plural(view.buffers.length, "buffer")].filter(Boolean);
+  const several = view.what_ifs.length > 1;
+  const shows = [view.what_ifs.length && !several && "what-if curve", view.buffers.length && plural(view.buffers.length, "buffer")].filter(Boolean);
+  const showButton = (words, remedy) => h("button", { type: "button", "aria-pressed": "false", "data-remedy": remedy, click: () => page.chooseFinding(at, remedy) }, words);
+  const curveOf = (remedy) => several ? view.what_ifs.findIndex((whatIf) => whatIf.remedy === remedy) : -1;
+  const remedyElement = (remedy, number) => h("div", { class: "spread" }, h("span", {}, h("span", { class: "quiet" }, "try "), remedy.action),
+    h("span", {}, priced(remedy), curveOf(number) < 0 ? "" : [" ", showButton("Show", curveOf(number))]));
   return h("article", { class: `finding ${finding.level}`, id: `finding-${at}` },
     h("div", { class: "spread" },
       h("div", {}, h("span", { class: `level ${finding.level}` }, finding.level), h("b", {}, finding.rule), ` ${finding.message}`),
       h("span", { class: "mono" }, place(finding.source))),
     finding.details && finding.details.length ? h("pre", {}, finding.details.join("\n")) : null,
-    remedies.map((remedy) => h("div", { class: "spread" }, h("span", {}, h("span", { class: "quiet" }, "try "), remedy.action), priced(remedy))),
+    remedies.map(remedyElement),
     finding.also_seen ? h("p", { class: "quiet small" }, `also seen here: ${finding.also_seen.join(", ")}`) : null,
-    shows.length ? h("div", { class: "bar-row" },
-      h("button", { type: "button", "aria-pressed": "false", click: () => page.chooseFinding(at) }, `Show ${shows.join(" and ")}`)) : null,
+    shows.length && !several ? h("div", { class: "bar-row" }, showButton(`Show ${shows.join(" and ")}`, 0)) : null,
     page.view.kernels.some((kernel) => kernel.instruction === finding.instruction)
       ? h("div", {}, h("button", { type: "button", class: "link", click: () => document.getElementById("kernels").scrollIntoView() }, "its windows")) : null);
 }

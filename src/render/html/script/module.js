@@ -16,6 +16,8 @@ class ModulePage {
     this.space = 0;
     this.found = findingsOf(at);
     this.finding = null;
+    // Which of the finding's what-ifs is drawn.
+    this.remedy = 0;
     this.wayPath = null;
     this.sort = { key: "bytes", down: true };
     this.filter = "";
@@ -89,15 +91,15 @@ class ModulePage {
     if (this.space !== 0) return null;
     const before = sizeAsXla(this.module.hbm.required_bytes);
     if (this.wayPath !== null) {
-      const { live, step, required_bytes: after } = this.view.paths[this.wayPath];
+      const { live, after, step, required_bytes: required } = this.view.paths[this.wayPath];
       const actions = this.module.way_out.paths[this.wayPath].steps.slice(0, step + 1).map(({ action }) => action);
-      return { live, words: `${actions.join(", then ")}: ${before} → ${sizeAsXla(after)}` };
+      return { live, after: afterOf(after), words: `${actions.join(", then ")}: ${before} → ${sizeAsXla(required)}` };
     }
     if (this.finding === null) return null;
     const { finding, view } = this.found[this.finding];
-    const whatIf = view.what_if;
-    return whatIf && { live: whatIf.live, words: `${finding.rule}: ${finding.remedies[whatIf.remedy].action}: `
-      + `${before} → ${sizeAsXla(whatIf.required_bytes)}` };
+    const whatIf = view.what_ifs[this.remedy];
+    return whatIf ? { live: whatIf.live, after: afterOf(whatIf.after), words: `${finding.rule}: ${finding.remedies[whatIf.remedy].action}: `
+      + `${before} → ${sizeAsXla(whatIf.required_bytes)}` } : null;
   }
 
   /** The buffers that the chosen finding speaks of; null where there is none, or it speaks of none. */
@@ -162,8 +164,9 @@ class ModulePage {
     this.updatePoint();
     const press = (chosen) => (element, at) => {
       element.classList.toggle("chosen", at === chosen);
-      const button = element.querySelector("button");
-      if (button) button.setAttribute("aria-pressed", String(at === chosen));
+      for (const button of element.querySelectorAll("button[aria-pressed]")) {
+        button.setAttribute("aria-pressed", String(at === chosen && Number(button.dataset.remedy || 0) === this.remedy));
+      }
     };
     this.findingElements.forEach(press(this.finding));
     this.wayElements.forEach(press(this.wayPath));
@@ -239,19 +242,31 @@ class ModulePage {
     keepState(this);
   }
 
-  chooseFinding(at) {
-    this.showChosen(this.finding === at ? null : at, null);
+  chooseFinding(at, remedy = 0) {
+    const isChosen = this.finding === at && this.remedy === remedy;
+    this.showChosen(isChosen ? null : at, null, remedy);
   }
 
   choosePath(at) {
-    this.showChosen(null, this.wayPath === at ? null : at);
+    this.showChosen(null, this.wayPath === at ? null : at, 0);
   }
 
-  /** Draws what a finding or a path of the way out has to show; one of them at most. */
-  showChosen(finding, path) {
-    [this.finding, this.wayPath] = [finding, path];
+  /** Draws what a remedy of a finding or a path of the way out has to show; one of them at most. */
+  showChosen(finding, path, remedy) {
+    [this.finding, this.wayPath, this.remedy] = [finding, path, remedy];
     if (this.space !== 0) this.lookAt(0);
     else this.update();
     if (finding !== null || path !== null) this.chart.element.scrollIntoView({ block: "nearest" });
   }
+}
+
+/** What becomes of buffers, by buffer. */
+function afterOf(list) {
+  return new Map(list.map((after) => [after.buffer, after]));
+}
+
+/** The same in words. */
+function afterWords({ bytes, ends_at: point }) {
+  if (bytes === 0) return "gone";
+  return isKnown(bytes) ? size(bytes) : isKnown(point) ? `to step ${point}` : "donated";
 }

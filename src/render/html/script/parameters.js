@@ -6,7 +6,7 @@ function parameters(page) {
   const MOST = 200;
   const row = (parameter) => h("tr", {}, h("td", { class: "number" }, size(parameter.bytes)),
     h("td", {}, parameter.path), h("td", { class: "mono wide" }, parameter.shape),
-    h("td", {}, parameter.is_donated ? "donated" : ""), h("td", {}, h("div", {}, shardingWords(parameter.sharding, page.module)), h("div", { class: "mono quiet" }, parameter.sharding || "")));
+    h("td", {}, parameter.is_donated ? "donated" : ""), h("td", {}, h("div", {}, shardingWords(parameter.sharding, page.module)), h("div", { class: "mono quiet" }, page.module.devices === 1 ? "" : parameter.sharding || "")));
   const sorted = [...all].sort((a, b) => b.bytes - a.bytes || a.number - b.number);
   const body = h("tbody", {}, sorted.slice(0, MOST).map(row));
   const more = all.length > MOST ? h("button", { type: "button", click: (event) => {

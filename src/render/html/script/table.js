@@ -23,8 +23,10 @@ class Table extends Rows {
   }
 
   update() {
-    super.update();
     const { page } = this;
+    const whatIf = page.chosenWhatIf();
+    this.after = whatIf ? whatIf.after : new Map();
+    super.update();
     const bytes = occupied(this.rows.flatMap((row) => row.members || [row]));
     this.sum.textContent = `${plural(this.rows.length, page.grouped ? "group" : "buffer")}, ${size(bytes)}${this.rest()}`;
     this.drawChips();
@@ -46,10 +48,17 @@ class Table extends Rows {
       ...(page.finding !== null && page.found[page.finding].view.buffers.length ? [chip(`of ${page.found[page.finding].finding.rule}`, () => page.chooseFinding(page.finding))] : []));
   }
 
+  /** What becomes of a buffer, or of all of a group alike, after what was chosen. */
+  becomes(buffer) {
+    const said = new Set((buffer.members || [buffer]).map(({ id }) => (this.after.has(id) ? afterWords(this.after.get(id)) : "")));
+    const [words] = said;
+    return said.size === 1 && words ? h("div", { class: "small saving" }, `→ ${words}`) : null;
+  }
+
   cells(buffer) {
     const steps = isKnown(buffer.start) ? `${buffer.start}–${buffer.end}` : "";
     return [
-      h("span", { class: "number", role: "gridcell" }, size(buffer.bytes)),
+      h("span", { class: "number", role: "gridcell" }, size(buffer.bytes), this.becomes(buffer)),
       h("span", { class: "number quiet", role: "gridcell" }, buffer.lost ? `+${size(buffer.lost)}` : ""),
       h("span", { class: "cut small", role: "gridcell" }, h("span", { class: "swatch", style: { background: `var(--${buffer.view.category})` } }),
         buffer.is_donated ? "donated" : buffer.kind === "temporary" ? buffer.view.category : buffer.kind),
