@@ -14,6 +14,8 @@ pub struct Identity {
     pub name: String,
     /// [`signature`] of its parameters.
     pub signature: String,
+    /// Where its text lies below what all texts of the side have in common; empty where that is not known.
+    pub folder: String,
 }
 
 /// Two modules that belong together, by position, or one that is alone.
@@ -34,11 +36,31 @@ pub fn signature(parameters: &[Parameter]) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
+/// Where each of a side's files lies below what all have in common; of a single one its last folder.
+pub fn folders<'a>(files: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let folder = |file: &'a str| -> Vec<&'a str> {
+        let mut parts: Vec<&str> = file.split(['/', '\\']).collect();
+        parts.pop();
+        parts
+    };
+    let all: Vec<Vec<&str>> = files.map(folder).collect();
+    let Some((first, rest)) = all.split_first() else { return Vec::new() };
+    let alike = |parts: &Vec<&str>| first.iter().zip(parts).take_while(|(a, b)| a == b).count();
+    let common = rest.iter().map(alike).min().unwrap_or(first.len().saturating_sub(1));
+    all.iter().map(|parts| parts.get(common..).unwrap_or_default().join("/")).collect()
+}
+
 /// Pairs in the order of the new side, then what only the old side has.
 pub fn pair(old: &[Identity], new: &[Identity]) -> Vec<Pair> {
     let mut partner: Vec<Option<usize>> = vec![None; new.len()];
     let mut taken = vec![false; old.len()];
-    // Exactly the same first, then the same name, in the order in which they stand.
+    // Exactly the same first, then the same name at the same place, then in the order in which they stand.
+    match_by(old, new, &mut partner, &mut taken, Duplicates::InOrder, |module| {
+        (module.name.clone(), module.folder.clone(), module.signature.clone())
+    });
+    match_by(old, new, &mut partner, &mut taken, Duplicates::None, |module| {
+        (module.name.clone(), module.folder.clone())
+    });
     match_by(old, new, &mut partner, &mut taken, Duplicates::InOrder, |module| {
         (module.name.clone(), module.signature.clone())
     });
@@ -99,7 +121,8 @@ mod tests {
     fn modules(text: &str) -> Vec<Identity> {
         let module = |word: &str| {
             let (name, signature) = word.split_once(':').unwrap();
-            Identity { name: name.into(), signature: signature.into() }
+            let (folder, name) = name.rsplit_once('/').unwrap_or(("", name));
+            Identity { name: name.into(), signature: signature.into(), folder: folder.into() }
         };
         text.split_whitespace().map(module).collect()
     }
@@ -110,6 +133,10 @@ mod tests {
             ("f:1 g:2", "g:2 f:1", "1-0 0-1"),
             ("f:1 f:2", "f:2 f:1", "1-0 0-1"),
             ("f:1", "f:9", "0-0"),
+            // The place of a text says more than what arguments happen to be alike.
+            ("x/f:1 y/f:2", "x/f:3 y/f:1", "0-0 1-1"),
+            ("x/f:1 y/f:2", "y/f:1", "1-0 0--"),
+            ("x/f:1 y/f:2", "u/f:2 v/f:1", "1-0 0-1"),
             ("f:1 h:5", "g:1 h:5", "0-0 1-1"),
             // Two candidates: nobody can say which was renamed.
             ("f:1 g:1", "x:1", "--0 0-- 1--"),

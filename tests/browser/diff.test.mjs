@@ -275,6 +275,22 @@ test("a large module against another loads fast and scrolls", async (t) => {
 
 fits("diff", () => write("residuals", ...RESIDUALS), async (page) => { await page.click("#row-0"); }, "#over-program");
 
+test("a comparison without a change prints, and zooms at the place under study", async (t) => {
+  const same = await open(t, write("same", RESIDUALS[0], RESIDUALS[0]));
+  if (await same.locator("#headline").count() === 0) await same.click("a >> nth=0");
+  assert.ok((await same.pdf()).length > 5000);
+  const page = await open(t, write("residuals", ...RESIDUALS));
+  await page.focus("#curve");
+  await page.keyboard.press("Home");
+  const before = await picture(page, "#curve");
+  await page.keyboard.press("+");
+  const byKey = await picture(page, "#curve");
+  await page.keyboard.press("0");
+  assert.equal(await picture(page, "#curve"), before);
+  await page.click('button[aria-label="Zoom in"]');
+  assert.equal(await picture(page, "#curve"), byKey);
+});
+
 test("it prints", async (t) => {
   const page = await open(t, write("residuals", ...RESIDUALS));
   await page.emulateMedia({ media: "print" });

@@ -54,6 +54,7 @@ test("another program point, by mouse and by key", async (t) => {
   const [sum, said] = [await page.textContent("#sum"), await page.textContent("#alive .said")];
   assert.match(said, /step 98 of 115.*42\.01 GiB, the peak/);
   const curve = await picture(page, "#curve");
+  await page.locator("#curve").scrollIntoViewIfNeeded();
   const box = await page.locator("#curve").boundingBox();
   await page.mouse.move(box.x + 90, box.y + 100);
   assert.match(await page.textContent(".plot .tip"), /step \d+ of 115/);
@@ -176,6 +177,58 @@ test("keys: a list of them, the filter, the card's links", async (t) => {
     assert.ok(await page.isVisible("#keys"));
     await page.keyboard.press("Escape");
   }
+});
+
+test("what is the browser's stays the browser's", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  const said = () => page.textContent("#alive .said");
+  await page.focus("#curve");
+  await page.keyboard.press("Home");
+  const first = await said();
+  for (const key of ["Control+p", "Control+0", "Alt+ArrowRight"]) {
+    const isLeft = await page.evaluate((key) => {
+      const [modifier, name] = key.split("+");
+      const event = new KeyboardEvent("keydown", { key: name, ctrlKey: modifier === "Control", altKey: modifier === "Alt", bubbles: true, cancelable: true });
+      return document.getElementById("curve").dispatchEvent(event);
+    }, key);
+    assert.ok(isLeft, key);
+  }
+  await page.locator("#curve").scrollIntoViewIfNeeded();
+  const box = await page.locator("#curve").boundingBox();
+  await page.mouse.move(box.x + 200, box.y + 60);
+  await page.mouse.down({ button: "right" });
+  await page.mouse.move(box.x + 300, box.y + 60, { steps: 4 });
+  await page.mouse.up({ button: "right" });
+  assert.equal(await said(), first);
+});
+
+test("the treemap counts once what lies at one place, as the table does; a leaf opens its card", async (t) => {
+  for (const dump of ["mlp_donated", "scan_oom", "cpu_softmax", "gpu_adam_donated"]) {
+    const page = await open(t, write(dump, `testdata/dumps/${dump}`));
+    await page.click(".treemap button", { position: { x: 6, y: 6 } });
+    for (let deep = 0; deep < 12 && await page.locator(".treemap button").count() > 1; deep += 1) {
+      const crumb = (await page.textContent(".crumbs")).match(/[\d.]+ [KMG]?i?B$/)[0];
+      const sum = await page.textContent("#sum");
+      assert.ok(sum.endsWith(crumb), `${dump}: ${crumb} against ${sum}`);
+      await page.click(".treemap button", { position: { x: 6, y: 6 } });
+    }
+    assert.notEqual(await page.locator("#card-title").count(), 0, dump);
+  }
+});
+
+test("the peak of the memory space that is looked at; the start page stays as it was left", async (t) => {
+  const page = await open(t, write("scan_oom", "testdata/dumps/scan_oom"));
+  await page.selectOption("#space", { label: "VMEM" });
+  await page.click("#to-peak");
+  assert.match(await page.textContent("#alive .said"), /, the peak/);
+  const names = ["scan_oom", "mlp_donated", "attention_oom", "two_modules", "kernel_fits", "embedding_v6e", "gru_v4", "experts_7x"];
+  const start = await open(t, write("several", ...names.map((name) => `testdata/dumps/${name}`)));
+  await start.fill("#filter", "does not fit");
+  const rows = await start.locator("tbody tr").count();
+  await start.click("tbody tr:first-child a");
+  await start.click("header a");
+  assert.equal(await start.locator("tbody tr").count(), rows);
+  assert.equal(await start.inputValue("#filter"), "does not fit");
 });
 
 test("a narrow page shows the card at its foot, and closes it", async (t) => {

@@ -9,7 +9,7 @@ mod reasons;
 mod saved;
 
 use crate::lint::Cause;
-use crate::report::pairing::{Identity, pair, signature};
+use crate::report::pairing::{Identity, folders, pair, signature};
 use crate::report::report::{Module, Report};
 use crate::report::{Diagnostic, Hbm, Verdict};
 use schemars::JsonSchema;
@@ -214,7 +214,6 @@ pub fn diff(old: &Side, new: &Side) -> DiffReport {
     let said = |side: usize, module: &Module| -> &[&Said] {
         findings[side].get(module.summary.file.as_str()).map_or(&[], Vec::as_slice)
     };
-    let identities = |side: &[Module]| side.iter().map(identity).collect::<Vec<_>>();
     let pairs = pair(&identities(&old.modules), &identities(&new.modules));
     let mut report = DiffReport {
         schema: SCHEMA,
@@ -246,8 +245,14 @@ pub fn diff(old: &Side, new: &Side) -> DiffReport {
     report
 }
 
-fn identity(module: &Module) -> Identity {
-    Identity { name: module.summary.name.clone(), signature: signature(&module.details.parameters) }
+fn identities(side: &[Module]) -> Vec<Identity> {
+    let identity = |(module, folder): (&Module, String)| Identity {
+        name: module.summary.name.clone(),
+        signature: signature(&module.details.parameters),
+        folder,
+    };
+    let folders = folders(side.iter().map(|module| module.summary.file.as_str()));
+    side.iter().zip(folders).map(identity).collect()
 }
 
 fn alone(module: &Module) -> Alone {

@@ -191,7 +191,11 @@ pub fn compare(
 
 impl Taken {
     fn identity(&self) -> Identity {
-        Identity { name: self.name.clone(), signature: self.signature.clone() }
+        Identity {
+            name: self.name.clone(),
+            signature: self.signature.clone(),
+            folder: String::new(),
+        }
     }
 }
 
@@ -200,7 +204,7 @@ fn identity(text: &str) -> Identity {
     let line = |name: &str| field(text, name).unwrap_or("").to_owned();
     let arguments = line("arguments");
     let signature = arguments.rsplit(' ').next().unwrap_or("").to_owned();
-    Identity { name: line("module"), signature }
+    Identity { name: line("module"), signature, folder: String::new() }
 }
 
 /// The rest of the line that begins with a word.

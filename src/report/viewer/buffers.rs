@@ -16,8 +16,11 @@ const MOST_DETAILED: usize = 6_000;
 /// Names that a list holds.
 const MOST_NAMES: usize = 12;
 
+/// Bytes of all texts of instructions that a module's page holds.
+const MOST_TEXTS: usize = 1_500_000;
+
 /// Bytes of an instruction's text that are shown.
-const MOST_TEXT: usize = 600;
+const MOST_TEXT: usize = 4_000;
 
 /// What a buffer is for: what it is coloured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -106,12 +109,15 @@ pub(super) fn keep_largest(buffers: &mut Vec<Buffer>, most: usize) -> Vec<String
 /// What belongs to each buffer.
 pub(super) fn views(context: &Context<'_>, buffers: &[Buffer]) -> Vec<BufferView> {
     let causes = context.causes();
-    let lines = LineStarts::of(context.module.text);
-    let view = |(buffer, detailed): (&Buffer, bool)| {
+    let mut are_detailed = vec![false; buffers.len()];
+    for at in largest(buffers) {
+        are_detailed[at] = true;
+    }
+    let view = |((buffer, written), detailed): ((&Buffer, Written), bool)| {
         let mut view = BufferView {
             category: category(context.profile, &causes, buffer),
             ranges: Vec::new(),
-            written: Written::default(),
+            written,
             aliases: Vec::new(),
             users: Vec::new(),
             more_users: 0,
@@ -119,33 +125,35 @@ pub(super) fn views(context: &Context<'_>, buffers: &[Buffer]) -> Vec<BufferView
         if let Some(id) = buffer.value {
             view.ranges = ranges(context.profile, buffer);
             if detailed {
-                describe(context, id, &lines, &mut view);
+                describe(context, id, &mut view);
             }
         }
         view
     };
-    buffers.iter().zip(are_detailed(buffers)).map(view).collect()
+    buffers.iter().zip(written(context, buffers)).zip(are_detailed).map(view).collect()
 }
 
-/// How the text has each buffer; of the smaller ones nothing is told.
+/// How the text has each buffer: of the largest, as much as a page may hold.
 pub(super) fn written(context: &Context<'_>, buffers: &[Buffer]) -> Vec<Written> {
     let lines = LineStarts::of(context.module.text);
-    let written = |(buffer, detailed): (&Buffer, bool)| match buffer.value {
-        Some(id) if detailed => Written::of(context, id, &lines),
-        _ => Written::default(),
-    };
-    buffers.iter().zip(are_detailed(buffers)).map(written).collect()
+    let mut all = vec![Written::default(); buffers.len()];
+    let mut left = MOST_TEXTS;
+    for at in largest(buffers) {
+        let Some(id) = buffers[at].value else { continue };
+        let written = Written::of(context, id, &lines);
+        let Some(rest) = left.checked_sub(written.text.len()) else { break };
+        left = rest;
+        all[at] = written;
+    }
+    all
 }
 
-/// Which buffers are the largest: a page tells more of them.
-fn are_detailed(buffers: &[Buffer]) -> Vec<bool> {
+/// The positions of the largest buffers, of which a page tells more; the largest first.
+fn largest(buffers: &[Buffer]) -> Vec<usize> {
     let mut by_size: Vec<usize> = (0..buffers.len()).collect();
     by_size.sort_by_key(|&at| (Reverse(buffers[at].bytes), at));
-    let mut are_detailed = vec![false; buffers.len()];
-    for &at in by_size.iter().take(MOST_DETAILED) {
-        are_detailed[at] = true;
-    }
-    are_detailed
+    by_size.truncate(MOST_DETAILED);
+    by_size
 }
 
 impl Written {
@@ -209,11 +217,10 @@ pub(super) fn ranges(profile: &MemoryProfile, buffer: &Buffer) -> Vec<(u32, u32)
     if joined.len() > 1 { joined } else { Vec::new() }
 }
 
-fn describe(context: &Context<'_>, id: ValueId, lines: &LineStarts, view: &mut BufferView) {
+fn describe(context: &Context<'_>, id: ValueId, view: &mut BufferView) {
     let (profile, module) = (context.profile, context.module);
     let value = profile.value(id);
     let name = |id: InstructionId| module.instruction(id).name.to_owned();
-    view.written = Written::of(context, id, lines);
     let others = profile.buffer(value.buffer).values.iter().filter(|&&other| other != id);
     view.aliases = others
         .map(|&other| profile.value(other).instruction)

@@ -88,5 +88,5 @@ function hloOf(view, file) {
     navigator.clipboard.writeText(view.text).then(() => { button.textContent = "copied"; }, () => { button.textContent = "not allowed"; });
   } }, "copy");
   return [h("span", { class: "mono hlo" }, view.text), h("div", { class: "quiet small" },
-    view.line ? `line ${view.line} of ${file.split("/").pop()} ` : "", copy)];
+    view.text.endsWith("…") ? "shortened; " : "", view.line ? `line ${view.line} of ${file.split("/").pop()} ` : "", copy)];
 }

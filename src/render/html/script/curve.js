@@ -17,7 +17,7 @@ class Chart {
     const { page } = this;
     const spaces = [[0, page.module.memory], ...page.module.spaces.map((space) => [space.memory_space, space.name])];
     this.space = h("select", { "aria-label": "Memory space", id: "space", change: (event) => page.lookAt(Number(event.target.value)) },
-      spaces.map(([number, name]) => h("option", { value: number }, name)));
+      spaces.map(([number, name]) => h("option", { value: number }, spaces.filter(([, other]) => other === name).length > 1 ? `${name} (${number})` : name)));
     const unpadded = h("label", {}, h("input", { type: "checkbox", checked: "", change: (event) => {
       page.showUnpadded = event.target.checked;
       this.draw();
@@ -25,7 +25,7 @@ class Chart {
     const to = (label, title, point) => h("button", { type: "button", "aria-label": title, title, click: () => page.movePoint(point()) }, label);
     return h("div", { class: "bar-row" }, this.space, unpadded,
       to("◀", "One step back", () => page.point - 1), to("▶", "One step on", () => page.point + 1),
-      h("button", { type: "button", id: "to-peak", click: () => page.movePoint(page.peak) }, "to the peak"), zoomButtons(page));
+      h("button", { type: "button", id: "to-peak", click: () => page.movePoint(page.peakOf(page.curve())) }, "to the peak"), zoomButtons(page));
   }
 
   listen() {
@@ -42,9 +42,10 @@ class Chart {
       zoom: (factor, event) => page.zoom(factor, this.plot.under(event).share * page.points),
     });
     canvas.addEventListener("keydown", (event) => {
+      if (isForBrowser(event)) return;
       const far = Math.max(1, Math.round(page.steps.long / 20));
       const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: far, PageDown: -far };
-      const jumps = { Home: 0, End: page.points - 1, p: page.peak };
+      const jumps = { Home: 0, End: page.points - 1, p: page.peakOf(page.curve()) };
       if (event.key in moves) page.movePoint(page.point + moves[event.key]);
       else if (event.key in jumps) page.movePoint(jumps[event.key]);
       else if (!zoomByKey(page, event)) return;
@@ -103,7 +104,7 @@ class Chart {
     this.canvas.setAttribute("aria-valuemax", String(page.points - 1));
     this.canvas.setAttribute("aria-valuenow", String(page.point ?? 0));
     this.canvas.setAttribute("aria-valuetext", `${page.stepWords(page.point ?? 0)}, ${size(liveAt(curve, page.point ?? 0))} alive`);
-    this.said.textContent = whatIf ? `What if: ${whatIf.words} (the thick line)`
+    this.said.textContent = whatIf ? `What if: ${whatIf.words} (the thick line; ${size(liveAt(whatIf.live, page.point ?? 0))} at this step)`
       : "Solid: padded, as it is allocated. Dashed: without padding. Click, drag, or arrow keys: another step.";
   }
 }
@@ -130,8 +131,8 @@ function zoomButtons(page) {
 }
 
 function zoomByKey(page, event) {
-  if (event.key === "+" || event.key === "=") page.zoom(0.5, page.point ?? undefined);
-  else if (event.key === "-") page.zoom(2, page.point ?? undefined);
+  if (event.key === "+" || event.key === "=") page.zoom(0.5);
+  else if (event.key === "-") page.zoom(2);
   else if (event.key === "0") page.showWhole();
   else return false;
   return true;

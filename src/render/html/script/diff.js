@@ -35,7 +35,7 @@ class DiffPage {
       && fits({ search: change.search, bytes: Math.abs(change.bytes) }));
     const of = {
       change: (c) => Math.abs(c.bytes), size: (c) => Math.max(c.sizes.old_bytes, c.sizes.new_bytes),
-      what: (c) => c.op_name || c.opcode, source: (c) => place(c.source),
+      what: (c) => c.op_name || c.opcode, source: (c) => placeInOrder(c.source),
     }[this.sort.key];
     return sorted(rows, of, this.sort.down, (a, b) => a.id - b.id);
   }

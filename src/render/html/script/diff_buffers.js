@@ -4,7 +4,7 @@
 function changesSection(page) {
   const input = (kind, attributes, change) => h("input", { type: kind, ...attributes, [kind === "search" ? "input" : "change"]: change });
   const filter = input("search", { id: "filter", placeholder: "Filter: op_name, file, >64MiB", title: FILTER_HELP, "aria-label": "Filter changes", size: "30" },
-    (event) => { page.filter = event.target.value; page.table.update(); });
+    (event) => { page.table.filterBy(event.target.value); });
   page.spaces = [...new Set(page.changes.flatMap((change) => SIDES.map((side) => change[side] && change[side].memory_space)))].filter((space) => space !== null).sort((a, b) => a - b);
   const names = { 0: page.diff.memory, ...page.view.old.spaces, ...page.view.new.spaces };
   page.spaceName = (space) => names[space] || `memory space ${space}`;

@@ -95,6 +95,7 @@ class DiffChart {
       zoom: (factor, event) => this.zoom(factor, this.plot.under(event).share),
     });
     canvas.addEventListener("keydown", (event) => {
+      if (isForBrowser(event)) return;
       const far = Math.max(1, Math.round((this.window.long * this.span(this.lead)) / 20));
       const moves = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageUp: far, PageDown: -far };
       const jumps = { Home: 0, End: this.span(this.lead) - 1, p: this.page.view[this.lead].peak };

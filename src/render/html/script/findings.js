@@ -9,21 +9,36 @@ function findingsOf(module) {
 function wayOut(page) {
   const way = page.module.way_out;
   if (!way || way.paths.length === 0) return null;
-  const step = (step) => h("li", {}, h("div", { class: "spread" },
-    h("span", {}, step.action, step.rule ? h("span", { class: "quiet" }, ` (${step.rule})`) : ""),
-    h("span", { class: "saving" }, `${sizeAsXla(step.before_bytes)} → ${step.basis === "at-most" ? "at most " : ""}${sizeAsXla(step.required_bytes_after)}`,
-      step.basis === "even-split" ? " (an even split)" : "",
-      step.recomputed_bytes ? ` (+${size(step.recomputed_bytes)} at most to recompute)` : "")));
-  const show = (path, at) => {
+  const button = (path, at) => {
     const view = page.view.paths[at];
     if (!view) return null;
-    const words = view.step + 1 < path.steps.length ? `Show memory after ${plural(view.step + 1, "step")}` : "Show memory after this";
-    return h("div", { class: "bar-row" }, h("button", { type: "button", "aria-pressed": "false", click: () => page.choosePath(at) }, words));
+    const words = view.step + 1 < path.steps.length ? `Show after ${plural(view.step + 1, "step")}` : "Show";
+    return h("button", { type: "button", "aria-pressed": "false", title: "Draws memory after this over today's", click: () => page.choosePath(at) }, words);
   };
-  page.wayElements = way.paths.map((path, at) => h("div", { class: "way" },
-    h("p", {}, at > 0 ? "Or: " : "", path.fits ? "with this it fits" : "with this it still does not fit"),
-    h("ol", { class: "path" }, path.steps.map(step)), show(path, at)));
+  const figure = (step) => h("span", { class: "saving" }, `${sizeAsXla(step.before_bytes)} → ${step.basis === "at-most" ? "at most " : ""}${sizeAsXla(step.required_bytes_after)}`,
+    step.basis === "even-split" ? " (an even split)" : "",
+    step.recomputed_bytes ? ` (+${size(step.recomputed_bytes)} at most to recompute)` : "");
+  page.wayElements = way.paths.map((path, at) => {
+    const last = path.steps.length - 1;
+    const step = (step, number) => h("li", {}, h("div", { class: "spread" },
+      h("span", {}, step.action, step.rule ? h("span", { class: "quiet" }, ` (${step.rule})`) : ""),
+      h("span", {}, figure(step), number === last ? [h("span", { class: path.fits ? "fits" : "does-not-fit" }, path.fits ? ", it fits " : ", still too much "), button(path, at)] : "")));
+    const or = at > 0 ? h("p", { class: "quiet small" }, "or") : null;
+    return h("div", { class: "way" }, or, h("ol", { class: last === 0 ? "path single" : "path" }, path.steps.map(step)));
+  });
   return h("section", { "aria-label": "The way out" }, h("h2", {}, "The way out"), page.wayElements);
+}
+
+/** Lines as they are: tables scroll where there is no room for them, sentences wrap. */
+function detailsOf(lines) {
+  const isTable = (line) => / {2}/.test(line.trimEnd());
+  const blocks = [];
+  for (const line of lines || []) {
+    const last = blocks.at(-1);
+    if (last && last.isTable === isTable(line)) last.lines.push(line);
+    else blocks.push({ isTable: isTable(line), lines: [line] });
+  }
+  return blocks.map(({ isTable, lines }) => h("pre", isTable ? { class: "table", tabindex: "0" } : {}, lines.join("\n")));
 }
 
 function findingList(page) {
@@ -51,7 +66,7 @@ function findingElement(page, finding, view, at) {
     h("div", { class: "spread" },
       h("div", {}, h("span", { class: `level ${finding.level}` }, finding.level), h("b", {}, finding.rule), ` ${finding.message}`),
       h("span", { class: "mono" }, place(finding.source))),
-    finding.details && finding.details.length ? h("pre", {}, finding.details.join("\n")) : null,
+    detailsOf(finding.details),
     remedies.map(remedyElement),
     finding.also_seen ? h("p", { class: "quiet small" }, `also seen here: ${finding.also_seen.join(", ")}`) : null,
     shows.length && !several ? h("div", { class: "bar-row" }, showButton(`Show ${shows.join(" and ")}`, 0)) : null,

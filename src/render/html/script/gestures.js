@@ -9,11 +9,13 @@ function gestures(canvas, told) {
     return Math.hypot(a.clientX - b.clientX, a.clientY - b.clientY);
   };
   canvas.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0) return;
     down.set(event.pointerId, event);
     if (down.size > 1) moved = true;
     else [moved, start] = [false, event];
   });
   canvas.addEventListener("pointermove", (event) => {
+    if (event.buttons === 0) down.delete(event.pointerId);
     const before = down.get(event.pointerId);
     if (!before) {
       told.hover(event);
@@ -25,7 +27,10 @@ function gestures(canvas, told) {
       if (apart() > 0) told.zoom(wasApart / apart(), event);
       return;
     }
-    moved = moved || Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY) > 4;
+    const [right, under] = [event.clientX - start.clientX, event.clientY - start.clientY].map(Math.abs);
+    // A finger that goes up or down scrolls the page: the browser takes it over soon.
+    if (!moved && event.pointerType === "touch" && under >= right) return;
+    moved = moved || Math.hypot(right, under) > 4;
     if (moved) told.drag(event.clientX - before.clientX, event.clientY - before.clientY, event);
   });
   const up = (event) => down.delete(event.pointerId);

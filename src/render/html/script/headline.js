@@ -60,3 +60,18 @@ function headline(page) {
       hbm.aliased_bytes > 0 ? ` · donated ${size(hbm.aliased_bytes)}` : ""),
     splitBar(hbm, false), h("ul", { class: "legend small" }, parts), quality, left);
 }
+
+/** What is alive at the peak, by cause: the largest with their lines. */
+function causes(page) {
+  const { peak } = page.module;
+  const groups = peak ? peak.alive.groups.filter(({ bytes }) => bytes > 0) : [];
+  if (groups.length === 0) return null;
+  const MOST = 4;
+  const whole = groups.reduce((sum, { bytes }) => sum + bytes, 0);
+  const row = ({ bytes, title, source }) => h("tr", {}, h("td", { class: "number" }, size(bytes)),
+    h("td", { class: "number quiet" }, share(bytes, whole)), h("td", {}, title), h("td", { class: "mono" }, place(source)));
+  const rows = groups.map(row);
+  return h("section", { id: "causes" }, h("h2", {}, "Alive at the peak"),
+    h("div", { class: "scroll" }, h("table", { "aria-label": "Alive at the peak, by cause" }, h("tbody", {}, rows.slice(0, MOST)))),
+    rows.length > MOST ? h("details", {}, h("summary", {}, `${rows.length - MOST} smaller`), h("table", { "aria-label": "The smaller ones" }, h("tbody", {}, rows.slice(MOST)))) : null);
+}

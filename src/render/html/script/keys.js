@@ -26,7 +26,7 @@ function listenToKeys() {
   document.addEventListener("keydown", (event) => {
     const isTyping = ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName);
     if (event.key === "Escape" && !dialog.open && current && current.selected !== null) current.select(null);
-    else if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    else if (isTyping || isForBrowser(event)) return;
     else if (event.key === "?") openKeys();
     else if (event.key === "/" && document.getElementById("filter")) document.getElementById("filter").focus();
     else return;

@@ -1,6 +1,8 @@
 // The data block in; the page that the address asks for out.
 
 let data = null;
+// The start page is kept as its reader left it: sorted, filtered.
+let startContent = null;
 const app = document.getElementById("app");
 let current = null;
 let dialog = null;
@@ -40,7 +42,7 @@ function show() {
   const back = at !== null && modules.length + others > 1 ? h("a", { href: "#" }, "All modules") : null;
   // Taken out of the page, a dialog would stay open and be no longer modal.
   dialog.close();
-  const content = current ? current.render() : start();
+  const content = current ? current.render() : (startContent ||= start());
   const keysButton = h("button", { type: "button", "aria-label": "Keys", title: "Keys (?)", click: openKeys }, "?");
   app.replaceChildren(h("header", {}, h("b", {}, "hlolint"), back, h("h1", {}, title), h("span", { class: "grow" }), keysButton, themeButton()),
     h("main", { id: "main", tabindex: "-1" }, content.filter(Boolean)), dialog);
@@ -70,6 +72,9 @@ async function main() {
   }
   window.addEventListener("hashchange", show);
   listenToKeys();
+  const drawRows = (most) => { if (current) current.table.drawRows(most); };
+  window.addEventListener("beforeprint", () => drawRows(PRINTED_ROWS));
+  window.addEventListener("afterprint", () => drawRows());
   let resized = 0;
   window.addEventListener("resize", () => { cancelAnimationFrame(resized); resized = requestAnimationFrame(() => current && current.update()); });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { colours.clear(); if (current) current.update(); });

@@ -54,6 +54,7 @@ class AllocationMap {
       },
     });
     canvas.addEventListener("keydown", (event) => {
+      if (isForBrowser(event)) return;
       const pans = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
       if (event.key in pans) this.pan(...pans[event.key]);
       else if (event.key === "+" || event.key === "=" || event.key === "-") {

@@ -92,14 +92,16 @@ class ModulePage {
     const before = sizeAsXla(this.module.hbm.required_bytes);
     if (this.wayPath !== null) {
       const { live, after, step, required_bytes: required } = this.view.paths[this.wayPath];
+      const atMost = this.module.way_out.paths[this.wayPath].steps[step].basis === "at-most" ? "at most " : "";
       const actions = this.module.way_out.paths[this.wayPath].steps.slice(0, step + 1).map(({ action }) => action);
-      return { live, after: afterOf(after), words: `${actions.join(", then ")}: ${before} → ${sizeAsXla(required)}` };
+      return { live, after: afterOf(after), words: `${actions.join(", then ")}: ${before} → ${atMost}${sizeAsXla(required)}` };
     }
     if (this.finding === null) return null;
     const { finding, view } = this.found[this.finding];
     const whatIf = view.what_ifs[this.remedy];
+    const atMost = whatIf && finding.remedies[whatIf.remedy].at_most ? "at most " : "";
     return whatIf ? { live: whatIf.live, after: afterOf(whatIf.after), words: `${finding.rule}: ${finding.remedies[whatIf.remedy].action}: `
-      + `${before} → ${sizeAsXla(whatIf.required_bytes)}` } : null;
+      + `${before} → ${atMost}${sizeAsXla(whatIf.required_bytes)}` } : null;
   }
 
   /** The buffers that the chosen finding speaks of; null where there is none, or it speaks of none. */
@@ -117,7 +119,7 @@ class ModulePage {
     const { key, down } = this.sort;
     const of = {
       bytes: (b) => b.bytes, lost: (b) => b.lost, order: (b) => b.start ?? -1, kind: (b) => b.view.category,
-      what: (b) => b.op_name || b.instruction, source: (b) => place(b.source),
+      what: (b) => b.op_name || b.instruction, source: (b) => placeInOrder(b.source),
     }[key];
     return sorted(rows, of, down, (a, b) => b.bytes - a.bytes || a.id - b.id);
   }
@@ -142,7 +144,7 @@ class ModulePage {
       h("div", { class: "stack" }, this.chart.element, this.map.element, aliveSection(this), treeSection(this)), this.card);
     const isKernelWorst = this.view.kernels.some((kernel) => kernel.exceeds);
     const rest = isKernelWorst ? [kernels(this), workspace] : [workspace, kernels(this)];
-    return [headline(this), wayOut(this), findingList(this), rest, parameters(this), facts(this), diagnostics()].flat();
+    return [headline(this), causes(this), wayOut(this), findingList(this), rest, parameters(this), facts(this), diagnostics()].flat();
   }
 
   /** What an address says of the page: what is not as it is at first. */
@@ -155,6 +157,8 @@ class ModulePage {
     if (this.module.spaces.some((known) => known.memory_space === space)) this.lookAt(space);
     if (step < this.points) this.movePoint(step);
     if (buffer < this.buffers.length) this.select(buffer);
+    // A link means what it names, not the headline.
+    if (step !== undefined || buffer !== undefined) this.chart.element.scrollIntoView();
   }
 
   /** Draws what depends on the state again. */
@@ -203,7 +207,7 @@ class ModulePage {
 
   // The curve and the map look at the same steps.
 
-  zoom(factor, at) {
+  zoom(factor, at = this.point ?? undefined) {
     this.steps.zoom(factor, at);
     this.drawSteps();
   }

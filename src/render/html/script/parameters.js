@@ -10,7 +10,7 @@ function parameters(page) {
   const sorted = [...all].sort((a, b) => b.bytes - a.bytes || a.number - b.number);
   const body = h("tbody", {}, sorted.slice(0, MOST).map(row));
   const more = all.length > MOST ? h("button", { type: "button", click: (event) => {
-    body.append(...sorted.slice(MOST).map(row));
+    for (const parameter of sorted.slice(MOST)) body.append(row(parameter));
     event.currentTarget.remove();
   } }, `Show ${all.length - MOST} more`) : null;
   const heads = [["bytes", "number"], ["argument"], ["shape on one device", "wide"], ["donation"], ["sharding"]];

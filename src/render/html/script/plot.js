@@ -74,7 +74,7 @@ class Plot {
       context.moveTo(left, line);
       context.lineTo(width - 8, line);
       context.stroke();
-      context.fillText(`${Number(at.toPrecision(4))} ${unit}`, left - 6, Math.min(line + 4, this.bottom - 1));
+      context.fillText(`${Number(at.toFixed(Math.max(0, Math.min(9, Math.ceil(-Math.log10(tick)) + 1))))} ${unit}`, left - 6, Math.min(line + 4, this.bottom - 1));
     }
     context.textAlign = "left";
   }

@@ -9,6 +9,7 @@ class Rows {
   constructor(page, label, heads) {
     this.page = page;
     this.active = 0;
+    this.rows = [];
     this.heads = heads.map(([key, word, style]) => h("span", { role: "columnheader", class: style || null, "data-key": key },
       h("button", { type: "button", click: () => this.sortBy(key, style === "number") }, word)));
     this.head = h("div", { class: "head", role: "row", "aria-rowindex": "1" }, this.heads);
@@ -16,22 +17,22 @@ class Rows {
     this.scroller = h("div", { class: "scroller", tabindex: "0", role: "grid", id: "rows", "aria-label": `${label}; arrow keys move, Enter opens` },
       h("div", { role: "rowgroup", class: "heads" }, this.head), this.body);
     this.sum = h("p", { class: "small quiet", id: "sum" });
-    this.element = h("div", {}, this.scroller, this.sum);
+    this.cut = h("p", { class: "small" });
+    this.element = h("div", {}, this.scroller, this.cut, this.sum);
     this.scroller.addEventListener("scroll", () => requestAnimationFrame(() => this.drawRows()));
     this.scroller.addEventListener("keydown", (event) => this.key(event));
-    window.addEventListener("beforeprint", () => this.drawRows(PRINTED_ROWS));
-    window.addEventListener("afterprint", () => this.drawRows());
   }
 
   sortBy(key, isNumber) {
     const { sort } = this.page;
     this.page.sort = { key, down: sort.key === key ? !sort.down : isNumber };
+    this.scroller.scrollTop = 0;
     this.update();
   }
 
   key(event) {
     if (event.target !== this.scroller) return;
-    const last = this.rows.length - 1;
+    const last = Math.max(0, this.rows.length - 1);
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 8, PageUp: -8, Home: -last, End: last };
     if (event.key === "Enter" && this.rows[this.active]) this.choose(this.active);
     else if (event.key in moves) {
@@ -59,12 +60,20 @@ class Rows {
     this.drawRows();
   }
 
+  /** What a reader asks for anew is seen from its first row on. */
+  filterBy(text) {
+    this.page.filter = text;
+    this.scroller.scrollTop = 0;
+    this.update();
+  }
+
   /** Only the rows in sight are in the page; on paper as many as that. */
   drawRows(most) {
     this.body.style.height = `${Math.min(this.rows.length, most || Infinity) * ROW_HEIGHT}px`;
     const first = most ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / ROW_HEIGHT) - 3);
     const last = Math.min(this.rows.length, most || first + Math.ceil(this.scroller.clientHeight / ROW_HEIGHT) + 6);
     this.body.replaceChildren(...this.rows.slice(first, last).map((row, at) => this.row(row, first + at)));
+    this.cut.textContent = most && most < this.rows.length ? `The first ${most} of ${this.rows.length} are printed.` : "";
     this.scroller.setAttribute("aria-activedescendant", `row-${this.active}`);
   }
 

@@ -3,9 +3,9 @@
 /** The numbers of an address: `#0&step=98&buffer=12&space=5`, the module first. */
 function stateOf(hash) {
   const [, module, rest] = /^#(\d+)((?:&\w+=\d+)*)$/.exec(hash) || [];
-  const state = { module: module === undefined ? null : Number(module) };
+  const state = {};
   for (const [, name, number] of (rest || "").matchAll(/&(\w+)=(\d+)/g)) state[name] = Number(number);
-  return state;
+  return { ...state, module: module === undefined ? null : Number(module) };
 }
 
 let waiting = 0;

@@ -8,7 +8,7 @@ const CATEGORIES = {
 function aliveSection(page) {
   const filter = h("input", { type: "search", id: "filter", placeholder: "Filter: words, op:, file:, shape:, >64MiB",
     "aria-label": "Filter buffers", title: FILTER_HELP, size: "34",
-    input: (event) => { page.filter = event.target.value; page.table.update(); } });
+    input: (event) => { page.table.filterBy(event.target.value); } });
   const group = h("label", {}, h("input", { type: "checkbox", id: "group",
     change: (event) => { page.grouped = event.target.checked; page.table.update(); } }), "group equal");
   page.chips = h("span", {});

@@ -44,6 +44,11 @@ function place(source) {
   return source ? `${source.file.split("/").pop()}:${source.line}` : "";
 }
 
+/** What places are sorted by: lines as numbers. */
+function placeInOrder(source) {
+  return source ? `${source.file.split("/").pop()}:${String(source.line).padStart(9, "0")}` : "";
+}
+
 function plural(count, word) {
   return `${count} ${word}${count === 1 ? "" : "s"}`;
 }
@@ -69,6 +74,11 @@ function stepOf({ at, instructions, sources, lines }, point) {
   const index = at ? indexAt(at, point, (known) => known) : point;
   const isOther = at && at[index] !== point;
   return { name: (isOther ? "near " : "") + (instructions[index] || ""), source: lines[sources[index]] || "" };
+}
+
+/** Whether a key belongs to the browser: printing, its own zoom, its history. */
+function isForBrowser(event) {
+  return event.ctrlKey || event.metaKey || event.altKey;
 }
 
 function isKnown(figure) {

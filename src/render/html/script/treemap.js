@@ -15,14 +15,23 @@ function goInto(page, parts) {
   page.path = parts.length > 0 ? { tree: page.tree, parts } : null;
   page.table.update();
   drawTree(page);
+  // One buffer alone is what its card is about.
+  let node = page.path && nodeAt(page);
+  while (node && node.children.size === 1) [node] = node.children.values();
+  if (node && node.buffer && node.children.size === 0) page.select(node.buffer.id);
+}
+
+/** The part that is looked at. */
+function nodeAt(page) {
+  const inside = page.alive().filter((buffer) => !page.hidden.has(buffer.view.category) && (!page.path || page.isBelow(buffer)));
+  let node = treeOf(inside, page.tree);
+  for (const part of page.path ? page.path.parts : []) node = node.children.get(part) || node;
+  return node;
 }
 
 function drawTree(page) {
-  const alive = page.alive().filter((buffer) => !page.hidden.has(buffer.view.category));
   const parts = page.path ? page.path.parts : [];
-  const inside = page.path ? alive.filter((buffer) => page.isBelow(buffer)) : alive;
-  let node = treeOf(inside, page.tree);
-  for (const part of parts) node = node.children.get(part) || node;
+  const node = nodeAt(page);
   const crumb = (words, to) => h("button", { type: "button", class: "link", click: () => goInto(page, to) }, words);
   page.crumbs.replaceChildren(...(parts.length === 0 ? [] : [crumb("all", []),
     ...parts.map((part, at) => ["/ ", at + 1 < parts.length ? crumb(part, parts.slice(0, at + 1)) : h("b", {}, part)]).flat(),
@@ -45,17 +54,24 @@ function treePath(buffer, tree) {
 }
 
 function treeOf(buffers, tree) {
-  const root = { parts: [], bytes: 0, children: new Map(), buffer: null };
+  const nodeOf = (parts) => ({ parts, bytes: 0, children: new Map(), buffer: null, held: [] });
+  const root = nodeOf([]);
+  const nodes = [root];
   for (const buffer of buffers) {
     let node = root;
-    node.bytes += buffer.bytes;
+    node.held.push(buffer);
     for (const part of treePath(buffer, tree)) {
-      if (!node.children.has(part)) node.children.set(part, { parts: [...node.parts, part], bytes: 0, children: new Map(), buffer: null });
+      if (!node.children.has(part)) {
+        const child = nodeOf([...node.parts, part]);
+        node.children.set(part, child);
+        nodes.push(child);
+      }
       node = node.children.get(part);
-      node.bytes += buffer.bytes;
+      node.held.push(buffer);
       node.buffer = node.buffer && node.buffer.bytes >= buffer.bytes ? node.buffer : buffer;
     }
   }
+  for (const node of nodes) node.bytes = occupied(node.held);
   return root;
 }
 
