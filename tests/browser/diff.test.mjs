@@ -67,6 +67,8 @@ test("buffers: sorted, filtered by text, kind of change, memory space, the peak 
   const inVmem = json(...RESIDUALS).modules[0].buffers.filter(({ new: now }) => now && now.memory_space === 1);
   const sum = inVmem.reduce((sum, change) => sum + change.size.new_bytes, 0);
   assert.equal(await page.textContent("#sum"), `${inVmem.length} changes: ${signed(sum)}, 0 B`);
+  const counts = await page.$$eval("[data-change]", (toggles) => toggles.map((toggle) => Number.parseInt(toggle.textContent, 10)));
+  assert.equal(counts.reduce((sum, count) => sum + count, 0), inVmem.length);
   await page.selectOption("#space", { label: "all memory spaces" });
   assert.notEqual(await page.textContent("#sum"), all);
   await page.selectOption("#space", "0");

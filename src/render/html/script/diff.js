@@ -19,11 +19,16 @@ class DiffPage {
     this.changes = this.diff.buffers.map((change, id) => ({ ...change, id, places: this.view.buffers[id], search: searchOfChange(change) }));
   }
 
-  /** Changes in the memory space that is looked at, of the kinds that are shown, with their bytes there. */
-  shown() {
+  /** Changes in the memory space that is looked at. */
+  there() {
     const isThere = (change) => SIDES.some((side) => change[side] && (this.space === null || change[side].memory_space === this.space)
       && (!this.atPeak || change[side].alive > 0));
-    return this.changes.filter((change) => isThere(change) && !this.hidden.has(change.change)).map((change) => {
+    return this.changes.filter(isThere);
+  }
+
+  /** Those of the kinds that are shown, with their bytes there. */
+  shown() {
+    return this.there().filter(({ change }) => !this.hidden.has(change)).map((change) => {
       const sizes = changeIn(change, this.space);
       return { ...change, sizes, bytes: difference(sizes) };
     });

@@ -16,7 +16,8 @@ function changesSection(page) {
       const isShown = page.hidden.delete(what) || !page.hidden.add(what);
       event.currentTarget.setAttribute("aria-pressed", String(isShown));
       page.update();
-    } }, `${page.changes.filter(({ change }) => change === what).length} ${what}`));
+    } }));
+  page.toggles = toggles;
   page.chips = h("span", {});
   const body = page.changes.length === 0 ? h("p", { class: "quiet" }, page.unknown || "No buffer came, went or changed.")
     : [h("div", { class: "bar-row" }, filter, page.spaceChoice, atPeak, page.chips), h("div", { class: "bar-row", role: "group", "aria-label": "Changes shown" }, toggles),
@@ -36,6 +37,8 @@ class ChangeTable extends Rows {
     this.sum.textContent = `${plural(this.rows.length, "change")}: ${signed(sum(1))}, ${signed(sum(-1))}`;
     this.most = this.rows.reduce((most, { bytes }) => Math.max(most, Math.abs(bytes)), 1);
     const { page } = this;
+    const there = page.there();
+    for (const toggle of page.toggles) toggle.textContent = `${there.filter(({ change }) => change === toggle.dataset.change).length} ${toggle.dataset.change}`;
     page.chips.replaceChildren(...(page.part === null ? [] : [h("button", { type: "button", class: "chip", click: () => page.choosePart(null) }, `from ${page.part} ✕`)]));
     this.drawRows();
   }
